@@ -1,0 +1,188 @@
+"""Mentions: where a tool's own texts name other tools of its server.
+
+Tool servers write "call `list_orders` first" into descriptions, enums and examples. If the other tool is not
+eligible, its name leaks through the text of one that is. A mention is a whole token, case-sensitive, of a name
+that looks like an identifier (it holds `_`, `-`, `.`, a digit or an inner capital), or any name in backticks;
+a tool called `search` is otherwise an everyday word. Ranked text omits mentions for everyone (`omit`), served
+text shows one only where that tool is eligible too (`redact`).
+
+Names of properties and definitions are no mentions: the schema would not work without them.
+
+Source: DESIGN section 3, "mentions".
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from pegboard.core.keywords import STRUCTURE, SUBSCHEMAS, is_map
+from pegboard.core.names import Json
+from pegboard.core.text import clean
+
+__all__ = ["ANOTHER", "ToolNames", "entry_texts", "mentions", "omit", "redact"]
+
+# Holds no identifier-like token, so that it can never be a mention itself.
+ANOTHER = "another tool"
+
+# A hyphen joins only between word characters: the arrow in "get_user->next" and the dashes of a list end a token.
+_TOKEN = re.compile(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
+_WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
+_IDENTIFIER = re.compile(r"[_\-.0-9]|.[A-Z]")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolNames:
+    """Names of tools, ready to be found in texts: by their first token, longest name first.
+
+    Build it once for a server and a text costs one lookup a token, however many names there are.
+    """
+
+    by_token: Mapping[str, tuple[tuple[int, str], ...]]
+    """First token -> (its place in the name, the name)."""
+    tokenless: tuple[str, ...]
+    """Names without an ASCII letter or digit."""
+
+    @classmethod
+    def of(cls, names: Collection[str]) -> "ToolNames":
+        """Index the names."""
+        by_token: dict[str, list[tuple[int, str]]] = {}
+        tokenless = []
+        for name in sorted(set(names), key=lambda name: (-len(name), name)):
+            if first := _TOKEN.search(name):
+                by_token.setdefault(first.group(), []).append((first.start(), name))
+            elif name:
+                tokenless.append(name)
+        return cls({token: tuple(found) for token, found in by_token.items()}, tuple(tokenless))
+
+    def __bool__(self) -> bool:
+        return bool(self.by_token or self.tokenless)
+
+    def found(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield (start, end, name) of every mention, overlapping ones too; at one place the longest first."""
+        for token in _TOKEN.finditer(text):
+            for offset, name in self.by_token.get(token.group(), ()):
+                start = token.start() - offset
+                if start >= 0 and text.startswith(name, start) and _stands_alone(text, start, name):
+                    yield start, start + len(name), name
+        for name in self.tokenless:
+            start = text.find(name)
+            while start >= 0:
+                if _stands_alone(text, start, name):
+                    yield start, start + len(name), name
+                start = text.find(name, start + 1)
+
+
+def mentions(texts: Collection[str] | Iterator[str], names: Collection[str] | ToolNames, own: str) -> tuple[str, ...]:
+    """Return which of a server's tool *names* the *texts* of the tool *own* mention; sorted, never itself."""
+    index = names if isinstance(names, ToolNames) else ToolNames.of(names)
+    return tuple(sorted({name for text in texts for _, _, name in index.found(text)} - {own}))
+
+
+def redact(text: str, hidden: Collection[str] | ToolNames) -> str:
+    """Return the text with each mention of a *hidden* name shown as "another tool". Idempotent."""
+    return _without(text, hidden, ANOTHER)
+
+
+def omit(text: str, names: Collection[str] | ToolNames) -> str:
+    """Return the text without the mentions, a blank in the place of each: what is ranked. Idempotent."""
+    return _without(text, names, " ")
+
+
+def entry_texts(
+    *,
+    title: str | None = None,
+    description: str = "",
+    input_schema: Json = None,
+    output_schema: Json = None,
+    annotations: Json = None,
+) -> Iterator[str]:
+    """Yield every declared text in which a tool can name another one, cleaned and as it came.
+
+    Of the schemas: titles, descriptions, comments, examples, enums, constants, defaults, patterns and what unknown
+    keywords hold, at any depth; not the names of properties and definitions, nor references.
+    """
+    yield from _both(title or "")
+    yield from _both(description)
+    for schema in (input_schema, output_schema):
+        yield from _schema_texts(schema)
+    yield from _all_texts(annotations)
+
+
+def _schema_texts(schema: Json) -> Iterator[str]:
+    if not isinstance(schema, dict):
+        return
+    for keyword, value in schema.items():
+        if keyword in STRUCTURE:
+            continue
+        if keyword not in SUBSCHEMAS:
+            yield from _both(keyword)
+            yield from _all_texts(value)
+        elif is_map(keyword, value):
+            for child in value.values():
+                yield from _schema_texts(child)
+        else:
+            for child in value if isinstance(value, list) else [value]:
+                yield from _schema_texts(child)
+
+
+def _all_texts(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from _both(value)
+    elif isinstance(value, dict):
+        for key, child in value.items():
+            yield from _both(key)
+            yield from _all_texts(child)
+    elif isinstance(value, list):
+        for child in value:
+            yield from _all_texts(child)
+
+
+def _both(text: str) -> Iterator[str]:
+    """Yield the text cleaned, and as it came: an invisible character can part a name as well as hide one."""
+    cleaned = clean(text)
+    yield cleaned
+    if cleaned != text:
+        yield text
+
+
+def _without(text: str, names: Collection[str] | ToolNames, instead: str) -> str:
+    """Replace until nothing is found.
+
+    A replacement can complete another name ("x.get_user" where "x.another" is a tool), hence the loop. It ends: each
+    replacement takes a character out that only identifier-like names have and puts none in, or leaves a name in
+    backticks that is not there any more.
+    """
+    index = names if isinstance(names, ToolNames) else ToolNames.of(names)
+    while index:
+        changed = _replaced(text, index, instead)
+        if changed == text:
+            break
+        text = changed
+    return text
+
+
+def _replaced(text: str, index: ToolNames, instead: str) -> str:
+    pieces: list[str] = []
+    end = 0
+    for start, stop, _ in sorted(index.found(text), key=lambda found: (found[0], -found[1])):
+        if start >= end:
+            pieces += (text[end:start], instead)
+            end = stop
+    return "".join([*pieces, text[end:]]) if pieces else text
+
+
+def _stands_alone(text: str, start: int, name: str) -> bool:
+    end = start + len(name)
+    if _joined(text, start - 1, -1) or _joined(text, end, 1):
+        return False
+    if _IDENTIFIER.search(name):
+        return True
+    return start > 0 and text[start - 1] == "`" and text[end : end + 1] in {"`", "("}
+
+
+def _joined(text: str, place: int, step: int) -> bool:
+    """Say whether the character at *place* makes one token with the name beside it."""
+    if not 0 <= place < len(text):
+        return False
+    beyond = place + step
+    return text[place] in _WORD or (text[place] == "-" and 0 <= beyond < len(text) and text[beyond] in _WORD)
