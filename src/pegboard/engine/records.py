@@ -1,0 +1,104 @@
+"""Records: policies, settings and revocations as JSON that is kept under its digest, and back.
+
+A trace names these by digest; replay reads them again, long after the files they came from have changed.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pegboard.core.catalog import Risk
+from pegboard.core.lock import format_lock, parse_lock
+from pegboard.core.names import Json
+from pegboard.core.policy import AccessTemplate, Policy, Reason, Switch
+from pegboard.core.revocations import Revocations
+from pegboard.engine.asking import NamespaceNote, SelectionSettings
+from pegboard.engine.fallback import Action, Cause, FallbackRow
+
+__all__ = [
+    "policy_of",
+    "policy_record",
+    "revocations_of",
+    "revocations_record",
+    "settings_of",
+    "settings_record",
+]
+
+
+def policy_record(policy: Policy) -> dict[str, Json]:
+    """Return everything eligibility was decided on."""
+    return {
+        "lock": format_lock(policy.lock),
+        "templates": {name: template.to_json() for name, template in policy.templates.items()},
+        "used": sorted(map(str, policy.used)),
+        "switches": {
+            tool: {"enabled": switch.enabled, "pinned": None if switch.pinned is None else list(switch.pinned)}
+            for tool, switch in policy.switches.items()
+        },
+    }
+
+
+def policy_of(record: Mapping[str, Any]) -> Policy:
+    """Rebuild a policy; its `version` is the one it was kept under."""
+    return Policy(
+        lock=parse_lock(record["lock"], "the kept lock"),
+        templates={name: _template(value) for name, value in record["templates"].items()},
+        used=frozenset(map(Reason, record["used"])),
+        switches={
+            tool: Switch(enabled=value["enabled"], pinned=None if value["pinned"] is None else tuple(value["pinned"]))
+            for tool, value in record["switches"].items()
+        },
+    )
+
+
+def settings_record(settings: SelectionSettings) -> dict[str, Json]:
+    """Return every setting that a selection depends on."""
+    return {
+        "limit": settings.limit,
+        "budget_tokens": settings.budget_tokens,
+        "minimum_confidence": settings.minimum_confidence,
+        "safe_set": list(settings.safe_set),
+        "fallback": [
+            {"cause": row.cause, "risk": row.risk, "environment": row.environment, "do": row.do}
+            for row in settings.fallback
+        ],
+        "all_tools_at_most": settings.all_tools_at_most,
+        "namespaces": {
+            path: {"description": note.description, "advertise": note.advertise, "approved": note.approved}
+            for path, note in settings.namespaces.items()
+        },
+    }
+
+
+def settings_of(record: Mapping[str, Any]) -> SelectionSettings:
+    """Rebuild the settings."""
+    return SelectionSettings(
+        limit=record["limit"],
+        budget_tokens=record["budget_tokens"],
+        minimum_confidence=record["minimum_confidence"],
+        safe_set=tuple(record["safe_set"]),
+        fallback=tuple(
+            FallbackRow(
+                cause=Cause(row["cause"]),
+                risk=None if row["risk"] is None else Risk(row["risk"]),
+                environment=row["environment"],
+                do=Action(row["do"]),
+            )
+            for row in record["fallback"]
+        ),
+        all_tools_at_most=record["all_tools_at_most"],
+        namespaces={path: NamespaceNote(**note) for path, note in record["namespaces"].items()},
+    )
+
+
+def revocations_record(revocations: Revocations) -> Json:
+    """Return what was revoked."""
+    return sorted(revocations.targets)
+
+
+def revocations_of(record: list[str], as_of: float) -> Revocations:
+    """Rebuild the revocations as they were read at *as_of*."""
+    return Revocations(targets=frozenset(record), as_of=as_of)
+
+
+def _template(value: Mapping[str, Any]) -> AccessTemplate:
+    return AccessTemplate(**{name: frozenset(item) if isinstance(item, list) else item for name, item in value.items()})

@@ -1,0 +1,167 @@
+"""What a model is shown of a tool: its declared text, cleaned, without the names of tools it may not see.
+
+Law 2 at the text: served bytes depend on the entry and on which of the siblings it mentions are eligible.
+Texts are cleaned and a mention of any other sibling reads "another tool". A value that names one (in `enum`,
+`const`, `default`, `examples`, `pattern`) or that holds characters nobody can see is left out whole, since
+another value would be a wrong one; an `enum` with no value left is left out too. The gate validates against the
+original, so nothing that was valid is refused. Names of properties and definitions and references stay as declared.
+
+A schema in which nothing has to change is served byte for byte as declared.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import cast
+
+from pegboard.core.catalog import CatalogEntry
+from pegboard.core.keywords import DATA, REFERENCES, STRUCTURE, SUBSCHEMAS, is_map
+from pegboard.core.mentions import ToolNames, redact
+from pegboard.core.names import Json
+from pegboard.core.text import clean, hidden
+
+__all__ = ["ServedTool", "hidden_names", "served_text", "served_tool"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedTool:
+    """One tool as a model gets it; providers shape it, and add nothing of the entry's other fields."""
+
+    tool_id: str
+    schema_hash: str
+    title: str | None
+    description: str
+    input_schema: dict[str, Json]
+    output_schema: dict[str, Json] | None = None
+
+
+def served_tool(entry: CatalogEntry, eligible_names: Collection[str]) -> ServedTool:
+    """Render an entry for a caller to whom *eligible_names* of the entry's own server are eligible."""
+    names = ToolNames.of(hidden_names(entry, eligible_names))
+    return ServedTool(
+        tool_id=entry.tool_id,
+        schema_hash=entry.schema_hash,
+        title=None if entry.title is None else served_text(entry.title, names),
+        description=served_text(entry.description, names),
+        input_schema=_served(entry.input_schema, names),
+        output_schema=None if entry.output_schema is None else _served(entry.output_schema, names),
+    )
+
+
+def hidden_names(entry: CatalogEntry, eligible_names: Collection[str]) -> frozenset[str]:
+    """Return the siblings that the entry's texts name and that this caller may not see."""
+    return frozenset(name for name in entry.mentions if name not in eligible_names)
+
+
+def served_text(text: str, names: Collection[str] | ToolNames) -> str:
+    """Clean a declared text and take the hidden *names* out."""
+    return redact(clean(text), names)
+
+
+def _served(schema: dict[str, Json], names: ToolNames) -> dict[str, Json]:
+    return cast("dict[str, Json]", _Rendering(schema, names).schema(schema))
+
+
+class _Rendering:
+    """One walk over one schema: what is a schema there, and what only says something."""
+
+    def __init__(self, root: dict[str, Json], names: ToolNames) -> None:
+        self.names = names
+        # References may point into keywords that no specification knows ("#/components/schemas/Order").
+        # What they point at is a schema, and the keys on the way are names.
+        self.targets: set[int] = set()
+        self.on_the_way: set[int] = set()
+        for pointer in _pointers(root):
+            self._follow(root, pointer)
+
+    def _follow(self, root: Json, pointer: str) -> None:
+        found = root
+        for part in pointer.split("/"):
+            name = part.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, dict) and name in found:
+                found = found[name]
+            elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+                found = found[int(name)]
+            else:
+                return
+            self.on_the_way.add(id(found))
+        self.targets.add(id(found))
+
+    def schema(self, schema: Json) -> Json:
+        """Render what stands where a schema is expected."""
+        if not isinstance(schema, dict):
+            return schema
+        served: dict[str, Json] = {}
+        for keyword, value in schema.items():
+            if keyword in STRUCTURE:
+                served[keyword] = value
+            elif keyword in SUBSCHEMAS:
+                served[keyword] = self._subschemas(keyword, value)
+            elif keyword in DATA:
+                self._data(served, keyword, value)
+            else:
+                self._member(served, keyword, value)
+        return served
+
+    def _subschemas(self, keyword: str, value: Json) -> Json:
+        if is_map(keyword, value):
+            return {name: self.schema(child) for name, child in cast("dict[str, Json]", value).items()}
+        return [self.schema(child) for child in value] if isinstance(value, list) else self.schema(value)
+
+    def _data(self, served: dict[str, Json], keyword: str, value: Json) -> None:
+        if keyword in {"enum", "examples"} and isinstance(value, list):
+            kept = [item for item in value if not self._unfit(item)]
+            if kept or not value:
+                served[keyword] = kept
+        elif keyword == "pattern" and isinstance(value, str):
+            # A pattern may well be about invisible characters.
+            if not self._names_one(value):
+                served[keyword] = value
+        elif not self._unfit(value):
+            served[keyword] = value
+
+    def _annotation(self, value: Json) -> Json:
+        if isinstance(value, str):
+            return served_text(value, self.names)
+        if isinstance(value, list):
+            return [self._annotation(child) for child in value]
+        if not isinstance(value, dict):
+            return value
+        if id(value) in self.targets:
+            return self.schema(value)
+        served: dict[str, Json] = {}
+        for key, child in value.items():
+            self._member(served, key, child)
+        return served
+
+    def _member(self, served: dict[str, Json], key: str, value: Json) -> None:
+        """Render one member of an annotation, or an unknown keyword; one whose key names a hidden tool goes."""
+        if id(value) in self.on_the_way or not self._unfit(key):
+            served[key] = self._annotation(value)
+
+    def _unfit(self, value: Json) -> bool:
+        if isinstance(value, str):
+            return hidden(value) or self._names_one(value)
+        if isinstance(value, dict):
+            return any(self._unfit(key) or self._unfit(child) for key, child in value.items())
+        return isinstance(value, list) and any(map(self._unfit, value))
+
+    def _names_one(self, text: str) -> bool:
+        return any(True for form in (text, clean(text)) for _ in self.names.found(form))
+
+
+def _pointers(schema: Json) -> set[str]:
+    """Return the JSON pointers of local references, without the leading `#/`."""
+    found: set[str] = set()
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            found |= {
+                value[2:]
+                for keyword, value in node.items()
+                if keyword in REFERENCES and isinstance(value, str) and value.startswith("#/")
+            }
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
+    return found

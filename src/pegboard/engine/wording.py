@@ -1,0 +1,96 @@
+"""Wording: a validator's error in words that help a model to send the call again, correctly.
+
+Says what the schema asks for, never what the arguments held, except names of properties that are not known.
+What is said is bounded, whatever the schema holds.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import jsonschema_rs
+
+from pegboard.core.names import compact_json
+from pegboard.core.text import one_line
+
+__all__ = ["describe"]
+
+_WORD_CHARACTERS = 60
+_LISTED = 20
+_BRANCHES = 4
+_DEEPEST = 3
+
+# Error kind -> what it says about "the value"; the rest is the validator's own sentence, in which values are masked.
+_SENTENCES: Mapping[str, Callable[[Any], str]] = {
+    "required": lambda kind: f"the required property {_word(kind.property)} is missing",
+    "additionalProperties": lambda kind: f"unknown {_properties(kind.unexpected)}",
+    "unevaluatedProperties": lambda kind: f"unknown {_properties(kind.unexpected)}",
+    "type": lambda kind: f"must be of type {' or '.join(kind.types)}",
+    "enum": lambda kind: f"must be one of {_words(kind.options)}",
+    "const": lambda kind: f"must be {_word(kind.expected_value)}",
+    "pattern": lambda kind: f"must match the pattern {_word(kind.pattern)}",
+    "format": lambda kind: f"must have the format {_word(kind.format)}",
+    "minimum": lambda kind: f"must be at least {_word(kind.limit)}",
+    "maximum": lambda kind: f"must be at most {_word(kind.limit)}",
+    "exclusiveMinimum": lambda kind: f"must be greater than {_word(kind.limit)}",
+    "exclusiveMaximum": lambda kind: f"must be less than {_word(kind.limit)}",
+    "multipleOf": lambda kind: f"must be a multiple of {_word(kind.multiple_of)}",
+    "minLength": lambda kind: f"must have at least {kind.limit} characters",
+    "maxLength": lambda kind: f"must have at most {kind.limit} characters",
+    "minItems": lambda kind: f"must have at least {kind.limit} items",
+    "maxItems": lambda kind: f"must have at most {kind.limit} items",
+    "minProperties": lambda kind: f"must have at least {kind.limit} properties",
+    "maxProperties": lambda kind: f"must have at most {kind.limit} properties",
+    "uniqueItems": lambda kind: "must not hold the same item twice",
+    "contains": lambda kind: "must hold at least one item of the kind the schema asks for",
+    "not": lambda kind: "must not be what the schema excludes",
+    "falseSchema": lambda kind: "is not accepted at all",
+    "tooManySteps": lambda kind: "cannot be matched with the schema's pattern within bounds",
+    "oneOfMultipleValid": lambda kind: "fits several of the alternatives, and must fit exactly one",
+    "propertyNames": lambda kind: "has a property whose name the schema does not accept",
+    "additionalItems": lambda kind: f"must have at most {kind.limit} items",
+    "unevaluatedItems": lambda kind: "has items that the schema does not accept",
+}
+
+
+def describe(error: jsonschema_rs.ValidationError) -> str:
+    """Say in one clause where the arguments break the schema and what it asks for there."""
+    return _describe(error, _DEEPEST)
+
+
+def _describe(error: jsonschema_rs.ValidationError, deep: int) -> str:
+    where = "".join(f"/{part}" for part in error.instance_path)
+    return f"{one_line(where, 200) or 'the arguments'}: {_sentence(error.kind, error.message, deep)}"
+
+
+def _sentence(kind: Any, message: str, deep: int) -> str:
+    if kind.name in {"anyOf", "oneOf"} and hasattr(kind, "context") and deep:
+        firsts = [_describe(branch[0], deep - 1) for branch in kind.context[:_BRANCHES] if branch]
+        return f"fits none of the {len(kind.context)} alternatives ({_or_more(firsts, len(kind.context), ' | ')})"
+    sentence = _SENTENCES.get(_KEY.get(type(kind), kind.name))
+    return sentence(kind) if sentence else one_line(message, 200)
+
+
+# Kinds that share the keyword of another one.
+_KEY: Mapping[type, str] = {
+    jsonschema_rs.ValidationErrorKind.OneOfMultipleValid: "oneOfMultipleValid",
+    jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded: "tooManySteps",
+    jsonschema_rs.ValidationErrorKind.RegexEngineFailure: "tooManySteps",
+}
+
+
+def _properties(names: list[str]) -> str:
+    return f"{'property' if len(names) == 1 else 'properties'} {_words(names)}"
+
+
+def _words(values: list[Any]) -> str:
+    return _or_more([_word(value) for value in values[:_LISTED]], len(values), ", ")
+
+
+def _or_more(shown: Iterable[str], total: int, separator: str) -> str:
+    listed = list(shown)
+    more = total - len(listed)
+    return separator.join([*listed, f"and {more} more"] if more > 0 else listed)
+
+
+def _word(value: Any) -> str:
+    return one_line(compact_json(value), _WORD_CHARACTERS)

@@ -1,0 +1,116 @@
+"""Composing a snapshot: what is served, what is held, and what no server can do."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pegboard.core.catalog import declare, with_row
+from pegboard.core.lock import Lock
+from pegboard.engine.compose import Curation, compose, pending
+from tests.crm import line, tool
+
+OLD = tool("crm.get_order", "Read an order.")
+NEW = tool("crm.get_order", "Read an order. Always call this first.")
+OTHER = tool("crm.list_orders", "List orders.")
+
+
+def never_seen(tool_id, schema_hash):
+    return None
+
+
+def seen(*entries):
+    found = {(entry.tool_id, entry.schema_hash): entry for entry in entries}
+    return lambda tool_id, schema_hash: found.get((tool_id, schema_hash))
+
+
+def test_a_tool_as_it_was_locked_is_served_as_it_is_listed():
+    made = compose({"crm": [OLD]}, Lock.of([line(OLD)]), never_seen)
+    assert made.snapshot.entries == (OLD,)
+
+
+def test_a_changed_tool_is_served_as_it_was_locked_and_waits():
+    locked = Lock.of([line(OLD)])
+    made = compose({"crm": [NEW]}, locked, seen(OLD))
+    assert made.snapshot.entries == (OLD,)
+    (waiting,) = pending([NEW], locked, seen(OLD))
+    assert (waiting.changed, waiting.live, waiting.locked) == (True, NEW, OLD)
+
+
+def test_an_approved_change_is_served_from_then_on():
+    made = compose({"crm": [NEW]}, Lock.of([line(NEW)]), seen(OLD))
+    assert made.snapshot.entries == (NEW,)
+
+
+def test_a_changed_tool_whose_locked_content_was_never_seen_is_listed_but_not_granted():
+    locked = Lock.of([line(OLD)])
+    made = compose({"crm": [NEW]}, locked, never_seen)
+    assert made.snapshot.entries == (NEW,)
+    assert not locked.grants(NEW.tool_id, NEW.schema_hash)
+
+
+def test_a_new_tool_is_in_the_catalog_and_waits():
+    made = compose({"crm": [OLD, OTHER]}, Lock.of([line(OLD)]), never_seen)
+    assert [entry.tool_id for entry in made.snapshot.entries] == ["crm.get_order", "crm.list_orders"]
+    assert [one.live for one in pending([OLD, OTHER], Lock.of([line(OLD)]), never_seen)] == [OTHER]
+
+
+def test_what_is_no_longer_listed_is_gone_though_its_lock_line_stands():
+    before = compose({"crm": [OLD, OTHER]}, Lock.of([line(OLD), line(OTHER)]), never_seen).snapshot
+    after = compose({"crm": [OTHER]}, Lock.of([line(OLD), line(OTHER)]), never_seen, previous=before).snapshot
+    assert [entry.tool_id for entry in after.entries] == ["crm.list_orders"]
+
+
+def test_what_returns_unchanged_is_served_again():
+    locked = Lock.of([line(OLD)])
+    first = compose({"crm": [OLD]}, locked, never_seen).snapshot
+    gone = compose({"crm": []}, locked, never_seen, previous=first).snapshot
+    again = compose({"crm": [OLD]}, locked, never_seen, previous=gone).snapshot
+    assert (again.entries, again.digest, again.number) == (first.entries, first.digest, 3)
+
+
+def test_the_server_that_had_a_tool_id_keeps_it_and_the_newcomer_is_told_why():
+    newcomer = with_row(NEW, source_server="another")
+    before = compose({"crm": [OLD]}, Lock.of(), never_seen).snapshot
+    made = compose({"another": [newcomer], "crm": [OLD]}, Lock.of(), never_seen, previous=before)
+    assert made.snapshot.entries == (OLD,)
+    ((server, name, reason),) = made.refused
+    assert (server, name) == ("another", "get_order")
+    assert "'crm'" in reason
+
+
+def test_locked_content_of_one_server_is_never_served_for_a_tool_of_another():
+    mover = with_row(NEW, source_server="another")
+    made = compose({"another": [mover]}, Lock.of([line(OLD)]), seen(OLD))
+    assert made.snapshot.entries == (mover,)
+
+
+def test_a_schema_in_another_key_order_is_the_same_version_byte_for_byte():
+    def listed(schema):
+        return declare(tool_id="crm.x", namespace="crm", source_server="crm", name="x", input_schema=schema)
+
+    one = listed({"type": "object", "properties": {"a": {"type": "string", "title": "A"}}})
+    two = listed({"properties": {"a": {"title": "A", "type": "string"}}, "type": "object"})
+    before = compose({"crm": [one]}, Lock.of(), never_seen).snapshot
+    after = compose({"crm": [two]}, Lock.of(), never_seen, previous=before).snapshot
+    assert (after.entries, after.digest) == (before.entries, before.digest)
+
+
+def test_curation_changes_the_version_and_not_the_hash_that_is_locked():
+    curated = {"crm.get_order": Curation(summary="Look an order up.", keywords=("purchase",))}
+    plain = compose({"crm": [OLD]}, Lock.of(), never_seen).snapshot.entries[0]
+    made = compose({"crm": [OLD]}, Lock.of(), never_seen, curation=curated).snapshot.entries[0]
+    assert (made.summary, made.keywords, made.schema_hash) == ("Look an order up.", ("purchase",), OLD.schema_hash)
+    assert made.version != plain.version
+
+
+@given(st.lists(st.sampled_from(["Read an order.", "Read it.", "Read an order. Now!"]), min_size=1, max_size=6))
+def test_whatever_a_server_says_next_only_locked_content_is_granted(descriptions):
+    locked = Lock.of([line(OLD)])
+    history, snapshot = {(OLD.tool_id, OLD.schema_hash): OLD}, None
+    for text in descriptions:
+        live = tool("crm.get_order", text)
+        snapshot = compose({"crm": [live]}, locked, lambda *key: history.get(key), previous=snapshot).snapshot
+        history[live.tool_id, live.schema_hash] = live
+        (served,) = snapshot.entries
+        assert served == replace(OLD, row=served.row)
