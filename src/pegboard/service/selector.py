@@ -1,0 +1,128 @@
+"""Answer a live request: read once, select, put on record.
+
+The selection and its trace are stored before the answer returns, so that a later call can be bound to it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pegboard.core.context import RuntimeContext
+from pegboard.core.names import Json, canonical_json
+from pegboard.core.revocations import Revocations
+from pegboard.engine.asking import Ask
+from pegboard.engine.explain import Explanation, explain
+from pegboard.engine.records import revocations_record
+from pegboard.engine.select import select
+from pegboard.engine.selection import Selection
+from pegboard.engine.trace import trace_of
+from pegboard.retrieval.query import analyse
+from pegboard.service.ports import StoredSelection, TraceStore
+from pegboard.service.published import Catalog, Published
+
+__all__ = ["Request", "Selector"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a caller asks. Several tasks are sub-tasks; `require` and `loaded` are tool ids."""
+
+    tasks: tuple[str, ...]
+    limit: int | None = None
+    budget_tokens: int | None = None
+    require: tuple[str, ...] = ()
+    loaded: tuple[str, ...] = ()
+    answer_without_tool: bool = False
+
+
+class Selector:
+    """Makes selections over what is published."""
+
+    def __init__(self, catalog: Catalog, traces: TraceStore) -> None:
+        self._catalog = catalog
+        self._traces = traces
+
+    async def select(self, request: Request, context: RuntimeContext) -> tuple[Selection, dict[str, Json]]:
+        """Select for one caller.
+
+        Returns:
+            The selection, which may be shown to the caller, and the operator's part, which may not.
+
+        Raises:
+            LockError: The lock cannot be read.
+            StoreError: The store cannot be read, or the selection cannot be put on record.
+        """
+        clock, deployment = self._catalog.clock, self._catalog.deployment
+        published, revocations = await self._catalog.current(), await self._catalog.revocations()
+        began = clock.ticks()
+        ask = _asked(request, request.tasks)
+        analysed = clock.ticks()
+        selection = select(
+            ask,
+            published.view,
+            context,
+            revocations,
+            deployment.selection,
+            selection_id=clock.new_id("sel"),
+            trace_id=clock.new_id("tr"),
+        )
+        timings = {"analyse_ms": (analysed - began) * 1e3, "select_ms": (clock.ticks() - analysed) * 1e3}
+        versions = published.versions(revocations, deployment.packages)
+        now = clock.now()
+        trace = trace_of(
+            selection,
+            ask,
+            published.view,
+            record=deployment.record,
+            tasks=request.tasks,
+            versions=versions,
+            context=context,
+            revocations=revocations,
+            at=now,
+            timings=timings,
+        )
+        await self._catalog.policies.keep(
+            "revocations", versions.revocations, canonical_json(revocations_record(revocations))
+        )
+        stored = StoredSelection(
+            selection_id=selection.selection_id,
+            principal=context.principal,
+            expires_at=now + deployment.selection_lifetime_s,
+            tools={one.alias: (one.tool.tool_id, one.tool.schema_hash) for one in selection.tools},
+        )
+        await self._traces.save_selection(stored, selection.trace_id, now, canonical_json(trace.to_json()))
+        return selection, self._operator(published)
+
+    async def explain(self, request: Request, context: RuntimeContext, tool: str | None = None) -> Explanation:
+        """Say, to an operator, how many tools each check removed and why one tool is or is not there."""
+        published, revocations = await self._catalog.current(), await self._catalog.revocations()
+        ask = _asked(request, request.tasks)
+        return explain(ask, published.view, context, revocations, self._catalog.deployment.selection, tool)
+
+    def _operator(self, published: Published) -> dict[str, Json]:
+        versions = published.versions(Revocations(), {})
+        return {
+            "catalog_version": versions.catalog,
+            "policy_version": versions.policy,
+            "lock_version": versions.lock,
+            "index_version": versions.index,
+            "waiting": published.waiting,
+            "fix": _fix(published),
+        }
+
+
+def _asked(request: Request, tasks: Sequence[str]) -> Ask:
+    return Ask(
+        query=analyse(tasks),
+        limit=request.limit,
+        budget_tokens=request.budget_tokens,
+        require=request.require,
+        loaded=request.loaded,
+        answer_without_tool=request.answer_without_tool,
+    )
+
+
+def _fix(published: Published) -> str | None:
+    """Name the command that an operator should run next, None where nothing waits."""
+    if published.head is None:
+        return "pegboard refresh"
+    return "pegboard review" if published.waiting else None
