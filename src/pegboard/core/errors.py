@@ -162,14 +162,14 @@ class OutcomeUnknownError(UpstreamError):
 
 @dataclass(unsafe_hash=True)
 class RefusedByServerError(UpstreamError):
-    """The server answered a call with an error of the protocol: it got the call and says that it did not run it."""
+    """The server answered with an error of the protocol: it says that it did not run what was asked."""
 
     server: str
     code: int
-    said: str
+    message: str
 
     def __str__(self) -> str:
-        return f"server {self.server!r} refused the call (error {self.code}): {self.said}"
+        return f"server {self.server!r} refused with error {self.code}: {self.message}"
 
 
 class RetrievalError(PegboardError):

@@ -118,8 +118,8 @@ def _held(required: frozenset[str] | None, held: frozenset[str]) -> bool:
 
 
 def _listed(listed: frozenset[str] | None, value: str | None) -> bool:
-    # An empty value is a missing one: a blank claim must not match "*".
-    return listed is not None and bool(value) and (ANY in listed or value in listed)
+    # An empty value is a missing one: a blank claim must not match "*". Nor is a text a list: "eu" is in "europe".
+    return isinstance(listed, frozenset) and bool(value) and (ANY in listed or value in listed)
 
 
 def _reached(minimum: int | None, level: int | None) -> bool:

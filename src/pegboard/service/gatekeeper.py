@@ -87,9 +87,9 @@ class Gatekeeper:
         answer = await self._recorded(call, context, judged)
         if entry is None or answer.call_id is None:
             return answer
-        answer, outcome = await self._dispatched(answer, entry, call.arguments)
+        sent, outcome = await self._dispatched(answer, entry, call.arguments)
         await self._close(answer.call_id, outcome)
-        return answer
+        return sent
 
     async def _judged(
         self, call: ProposedCall, context: RuntimeContext, operator: bool
@@ -160,7 +160,7 @@ class Gatekeeper:
         except OutcomeUnknownError as error:
             return _failed(answer, VerdictKind.OUTCOME_UNKNOWN, _UNKNOWN_OUTCOME, error), "outcome_unknown"
         except RefusedByServerError as error:
-            return replace(answer, error={"code": error.code, "message": error.said}), "error"
+            return replace(answer, error={"code": error.code, "message": error.message}), "error"
         except UpstreamError as error:
             return _failed(answer, VerdictKind.UNAVAILABLE, _UNREACHED, error), "not_sent"
         return replace(answer, result=result), "error" if result.get("isError") else "done"

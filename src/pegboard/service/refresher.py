@@ -13,6 +13,7 @@ from enum import StrEnum
 import anyio
 
 from pegboard.core.errors import PegboardError, UnreachableServerError
+from pegboard.core.lock import Lock
 from pegboard.core.names import Json
 from pegboard.engine.intake import take_in_listing
 from pegboard.engine.listing import Walk
@@ -114,6 +115,7 @@ class Refresher:
         found: dict[str, Listing] = {}
         reports: dict[str, ServerReport] = {}
         before = {listing.server: listing for listing in await self._catalog.snapshots.listings()}
+        lock = self._catalog.lock_file.read()
         slots = anyio.CapacityLimiter(AT_ONCE)
 
         async def one(name: str) -> None:
@@ -122,7 +124,7 @@ class Refresher:
                 try:
                     listing = await self._fetch(name)
                     found[name] = listing
-                    report = _compared(listing, before.get(name))
+                    report = _compared(listing, before.get(name), lock)
                 except PegboardError as error:
                     report = ServerReport(server=name, status=Status.FAILED, error=str(error))
             reports[name] = replace(report, seconds=self._catalog.clock.ticks() - began)
@@ -143,13 +145,12 @@ class Refresher:
         for server, name, reason in composition.refused:
             if server in reports:
                 reports[server] = replace(reports[server], refused=(*reports[server].refused, (name, reason)))
-        held = await self._held(listings)
         head = await self._catalog.snapshots.head()
         version = composition.snapshot.version if dry_run and would else (None if head is None else head.version)
         return RefreshReport(
             catalog_version=version,
             published=published,
-            servers=tuple(replace(reports[name], held=held.get(name, 0)) for name in sorted(reports)),
+            servers=tuple(reports[name] for name in sorted(reports)),
         )
 
     async def _fetch(self, name: str) -> Listing:
@@ -176,15 +177,8 @@ class Refresher:
             refused=tuple((refusal.name, refusal.reason) for refusal in refusals),
         )
 
-    async def _held(self, listings: Sequence[Listing]) -> dict[str, int]:
-        lock = self._catalog.lock_file.read()
-        return {
-            listing.server: sum(not lock.grants(entry.tool_id, entry.schema_hash) for entry in listing.entries)
-            for listing in listings
-        }
 
-
-def _compared(listing: Listing, before: Listing | None) -> ServerReport:
+def _compared(listing: Listing, before: Listing | None, lock: Lock) -> ServerReport:
     old = {} if before is None else {entry.tool_id: entry.schema_hash for entry in before.entries}
     new = {entry.tool_id: entry.schema_hash for entry in listing.entries}
     added = tuple(tool for tool in new if tool not in old)
@@ -197,5 +191,6 @@ def _compared(listing: Listing, before: Listing | None) -> ServerReport:
         changed=changed,
         removed=removed,
         same=len(new) - len(added) - len(changed),
+        held=sum(not lock.grants(tool, schema_hash) for tool, schema_hash in new.items()),
         refused=listing.refused,
     )
