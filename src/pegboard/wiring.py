@@ -1,0 +1,128 @@
+"""Wiring: the one place that joins ports to adapters and builds a running system from a configuration."""
+
+import os
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+
+from pegboard.adapters.clock import SystemClock
+from pegboard.adapters.files import LockFileAt
+from pegboard.adapters.mcp_client import McpServers
+from pegboard.adapters.memory import MemoryLockFile, MemoryStore
+from pegboard.adapters.sqlite import SqliteStore
+from pegboard.adapters.tokens import token_counter
+from pegboard.config.load import load_config
+from pegboard.config.values import Config
+from pegboard.core.errors import UnreachableServerError
+from pegboard.service.deployment import Deployment
+from pegboard.service.gatekeeper import Gatekeeper
+from pegboard.service.importer import Importer
+from pegboard.service.lockkeeper import LockKeeper
+from pegboard.service.ports import Clock, LockFile, ToolServer, ToolServers
+from pegboard.service.published import Catalog
+from pegboard.service.refresher import Refresher
+from pegboard.service.replayer import Replayer
+from pegboard.service.selector import Selector
+
+__all__ = ["System", "build", "in_memory", "open_system", "packages", "read_config"]
+
+# The packages that a selection's bytes depend on; a trace names their versions.
+_PACKAGES = ("pegboard", "numpy", "pystemmer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """A running system: the service's verbs over one store and one lock."""
+
+    store: SqliteStore | MemoryStore
+    servers: ToolServers
+    catalog: Catalog
+    selector: Selector
+    gatekeeper: Gatekeeper
+    refresher: Refresher
+    keeper: LockKeeper
+    importer: Importer
+    replayer: Replayer
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+
+def read_config(path: str | os.PathLike[str]) -> Config:
+    """Read a configuration file, with this process's environment for the variables it names.
+
+    Raises:
+        ConfigError: It cannot be read, or something in it is wrong.
+    """
+    return load_config(Path(path), os.environ)
+
+
+def open_system(path: str | os.PathLike[str]) -> System:
+    """Open the deployment that a configuration file describes.
+
+    Raises:
+        ConfigError: The file cannot be read, or something in it is wrong.
+        StoreError: The store cannot be opened.
+    """
+    return build(read_config(path))
+
+
+def build(config: Config) -> System:
+    """Open the deployment of a configuration that was read.
+
+    Raises:
+        StoreError: The store cannot be opened.
+    """
+    servers = _Servers(McpServers(config.reachable()), {n: s.problem for n, s in config.servers.items() if s.problem})
+    return _system(SqliteStore.open(config.store), LockFileAt(config.lock), servers, SystemClock(), config.deployment())
+
+
+def in_memory(deployment: Deployment, servers: ToolServers | None = None, clock: Clock | None = None) -> System:
+    """Build a system that keeps everything in this process."""
+    return _system(MemoryStore(), MemoryLockFile(), servers or McpServers({}), clock or SystemClock(), deployment)
+
+
+def packages() -> dict[str, str]:
+    """Return the versions of what a selection's bytes depend on."""
+    return {name: version(name) for name in _PACKAGES}
+
+
+class _Servers:
+    """The configured servers; one that is configured wrong is there, and cannot be reached for that reason."""
+
+    def __init__(self, reachable: McpServers, problems: Mapping[str, str]) -> None:
+        self._reachable = reachable
+        self._problems = problems
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(sorted({*self._reachable.names(), *self._problems}))
+
+    def connect(self, server: str) -> AbstractAsyncContextManager[ToolServer]:
+        if server in self._problems:
+            raise UnreachableServerError(
+                server, self._problems[server], f"servers.{server}", "correct its configuration"
+            )
+        return self._reachable.connect(server)
+
+
+def _system(
+    store: SqliteStore | MemoryStore, lock_file: LockFile, servers: ToolServers, clock: Clock, deployment: Deployment
+) -> System:
+    encoding, count_tokens = token_counter()
+    complete = replace(deployment, encoding=encoding, count_tokens=count_tokens, packages=packages())
+    catalog = Catalog(store, store, lock_file, clock, complete)
+    keeper = LockKeeper(catalog)
+    return System(
+        store=store,
+        servers=servers,
+        catalog=catalog,
+        selector=Selector(catalog, store),
+        gatekeeper=Gatekeeper(catalog, store, servers),
+        refresher=Refresher(catalog, servers),
+        keeper=keeper,
+        importer=Importer(catalog, keeper),
+        replayer=Replayer(catalog, store),
+    )
