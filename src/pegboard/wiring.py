@@ -5,22 +5,26 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 from pegboard.adapters.clock import SystemClock
+from pegboard.adapters.encoders import OnnxEncoder, StaticEncoder
 from pegboard.adapters.files import LockFileAt
 from pegboard.adapters.mcp_client import McpServers
 from pegboard.adapters.memory import MemoryLockFile, MemoryStore
 from pegboard.adapters.sqlite import SqliteStore
 from pegboard.adapters.tokens import token_counter
+from pegboard.adapters.vector_cache import RememberingEncoder
 from pegboard.config.load import load_config
 from pegboard.config.values import Config
 from pegboard.core.errors import UnreachableServerError
 from pegboard.service.deployment import Deployment
+from pegboard.service.encoding import Encoders
 from pegboard.service.gatekeeper import Gatekeeper
 from pegboard.service.importer import Importer
 from pegboard.service.lockkeeper import LockKeeper
-from pegboard.service.ports import Clock, LockFile, ToolServer, ToolServers
+from pegboard.service.ports import Clock, Encoder, LockFile, ToolServer, ToolServers
 from pegboard.service.published import Catalog
 from pegboard.service.refresher import Refresher
 from pegboard.service.replayer import Replayer
@@ -108,12 +112,20 @@ class _Servers:
         return self._reachable.connect(server)
 
 
+def _channels() -> dict[str, Encoder]:
+    """Return the encoders that rank here: the static table always, the companion where it is installed."""
+    channels: dict[str, Encoder] = {"static": RememberingEncoder(StaticEncoder.open())}
+    if find_spec("pegboard_minilm") and find_spec("onnxruntime") and find_spec("tokenizers"):
+        channels["encoder"] = RememberingEncoder(OnnxEncoder.open())
+    return channels
+
+
 def _system(
     store: SqliteStore | MemoryStore, lock_file: LockFile, servers: ToolServers, clock: Clock, deployment: Deployment
 ) -> System:
     encoding, count_tokens = token_counter()
     complete = replace(deployment, encoding=encoding, count_tokens=count_tokens, packages=packages())
-    catalog = Catalog(store, store, lock_file, clock, complete)
+    catalog = Catalog(store, store, lock_file, clock, complete, Encoders(_channels(), store))
     keeper = LockKeeper(catalog)
     return System(
         store=store,

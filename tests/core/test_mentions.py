@@ -48,6 +48,10 @@ def test_a_name_is_mentioned_only_as_a_whole_token_that_looks_like_one(text, fou
     assert mentions([text], SIBLINGS, "own") == tuple(sorted(found))
 
 
+def test_an_empty_name_is_in_no_text():
+    assert mentions(["", "`` a"], ["", "a_b"], "own") == ()
+
+
 def test_a_tool_never_mentions_itself():
     assert mentions(["get_user is like getOrder"], SIBLINGS, "get_user") == ("getOrder",)
 
@@ -87,7 +91,8 @@ names = st.lists(
     max_size=6,
 )
 texts = st.builds(
-    "".join, st.lists(st.one_of(st.sampled_from([*SIBLINGS, "x.another", "tool"]), st.text("ab_-.`( \nA1工")), max_size=12)
+    "".join,
+    st.lists(st.one_of(st.sampled_from([*SIBLINGS, "x.another", "tool"]), st.text("ab_-.`( \nA1工")), max_size=12),
 )
 
 

@@ -78,6 +78,9 @@ TEMPLATE_FAULTS: list[tuple[dict[str, Any], Reason]] = [
     # A rule that breaks while it is asked.
     ({"required_scopes": 5}, Reason.SCOPE),
     ({"tenants": 5}, Reason.TENANT),
+    ({"tenants": "acme"}, Reason.TENANT),
+    ({"environments": ["production"]}, Reason.ENVIRONMENT),
+    ({"allowed_stages": "investigation, resolution"}, Reason.STAGE),
     ({"minimum_clearance": "2"}, Reason.CLEARANCE),
 ]
 CALLER_FAULTS: list[tuple[dict[str, Any], Reason]] = [
@@ -100,6 +103,19 @@ FAULTS = [
     *((replace(RULE, **change), CALLER, reason) for change, reason in RULE_FAULTS),
     *((replace(RULE, template=replace(TEMPLATE, **change)), CALLER, reason) for change, reason in TEMPLATE_FAULTS),
     *((RULE, replace(CALLER, **change), reason) for change, reason in CALLER_FAULTS),
+    *(
+        (
+            replace(RULE, template=replace(TEMPLATE, **{listed: frozenset({"*"})})),
+            replace(CALLER, **{said: value}),
+            reason,
+        )
+        for listed, said, reason in (
+            ("tenants", "tenant", Reason.TENANT),
+            ("environments", "environment", Reason.ENVIRONMENT),
+            ("allowed_stages", "stage", Reason.STAGE),
+        )
+        for value in (None, "")
+    ),
 ]
 
 

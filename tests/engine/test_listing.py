@@ -18,6 +18,11 @@ def tools(first: int, count: int) -> list[dict[str, str]]:
     return [{"name": f"tool_{number}"} for number in range(first, first + count)]
 
 
+def receive_all(walk: Walk, pages: list[Sent]) -> None:
+    for page in pages:
+        walk.receive(page)  # type: ignore[arg-type]
+
+
 def test_three_pages_of_50_50_and_1_give_all_101():
     pages = {None: Sent(tools(0, 50), "b"), "b": Sent(tools(50, 50), "c"), "c": Sent(tools(100, 1))}
     walk = Walk("crm")
@@ -32,9 +37,9 @@ def test_three_pages_of_50_50_and_1_give_all_101():
 @pytest.mark.parametrize("cursors", [["a", "a"], ["a", "b", "a"]])
 def test_a_cursor_that_repeats_ends_the_walk_without_tools(cursors):
     walk = Walk("crm")
+    pages = [Sent(tools(0, 1), cursor) for cursor in cursors]
     with pytest.raises(PageLimitError, match="a cursor repeats"):
-        for cursor in cursors:
-            walk.receive(Sent(tools(0, 1), cursor))
+        receive_all(walk, pages)
     with pytest.raises(ValueError, match="part of a listing"):
         walk.tools()
 
@@ -49,9 +54,9 @@ def test_a_cursor_that_repeats_ends_the_walk_without_tools(cursors):
 )
 def test_a_listing_past_a_bound_is_refused(limits, problem):
     walk = Walk("crm", limits)
+    pages = [Sent(tools(page, 2), str(page)) for page in range(10)]
     with pytest.raises(PageLimitError) as error:
-        for page in range(10):
-            walk.receive(Sent(tools(page, 2), str(page)))
+        receive_all(walk, pages)
     assert error.value == PageLimitError("crm", problem)
 
 
@@ -65,9 +70,9 @@ def test_a_listing_at_its_bounds_is_taken():
 @pytest.mark.parametrize(
     ("page", "problem"),
     [
-        (Sent(None), "its tools are a NoneType, not a list"),
-        (Sent({"name": "x"}), "its tools are a dict, not a list"),
-        (Sent([], 7), "its next cursor is a int, not a text"),
+        (Sent(None), "its tools are null, not a list"),
+        (Sent({"name": "x"}), "its tools are an object, not a list"),
+        (Sent([], 7), "its next cursor is a number, not a text"),
     ],
 )
 def test_what_is_no_page_is_malformed(page, problem):

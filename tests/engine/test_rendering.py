@@ -65,6 +65,7 @@ def test_a_value_that_names_a_hidden_sibling_is_left_out_and_a_text_is_redacted(
         {"$ref": "#/$defs/drop_user", "$defs": {"drop_user": {"type": "object"}}},
         {"$ref": "#/x-types/drop_user", "x-types": {"drop_user": {"required": ["drop_user"]}}},
         {"properties": {"default": {"type": "string"}, "enum": True, "description": {"type": "string"}}},
+        {"anyOf": [{"$ref": "#/$defs/none"}, {"$ref": "#/anyOf/2"}, {"required": ["drop_user"]}]},
         {"dependentRequired": {"a": ["drop_user"]}, "dependencies": {"a": ["drop_user"], "b": {"type": "object"}}},
     ],
 )

@@ -27,7 +27,7 @@ def eligible(deployment: Deployment, caller: RuntimeContext, halts=NO_REVOCATION
     return reference
 
 
-@cases(50, 20_000)
+@cases(50, 3_000)
 @given(deployments(), callers, revocations)
 def test_a_tool_without_its_own_lock_line_is_eligible_for_nobody(deployment: Deployment, caller, halts):
     lock = deployment.policy.lock
@@ -54,7 +54,7 @@ def test_a_caller_with_no_approved_server_gets_nothing(deployment: Deployment):
     assert eligible(deployment, replace(STRONG, servers=frozenset())) == set()
 
 
-@cases(50, 10_000)
+@cases(50, 3_000)
 @given(deployments(), callers, st.sampled_from(["tenant", "environment", "stage", "clearance"]))
 def test_a_missing_attribute_is_never_better_than_any_value_of_it(deployment: Deployment, caller, name: str):
     assert eligible(deployment, replace(caller, **{name: None})) <= eligible(deployment, caller)
@@ -74,7 +74,7 @@ def test_a_template_that_is_not_defined_lets_nobody_in(deployment: Deployment):
     assert eligible(replace(deployment, policy=replace(deployment.policy, templates={})), STRONG) == set()
 
 
-@cases(50, 10_000)
+@cases(50, 3_000)
 @given(deployments(), callers, st.data())
 def test_values_that_no_rule_knows_add_nothing(deployment: Deployment, caller: RuntimeContext, data: st.DataObject):
     strange = data.draw(st.text(min_size=1).filter(lambda text: "*" not in text).map("strange {}".format))

@@ -16,7 +16,7 @@ RIGHTS = ("scopes", "roles", "servers", "flags")
 
 
 @pytest.mark.parametrize("kind", RIGHTS)
-@cases(30, 20_000)
+@cases(30, 3_000)
 @given(deployments(), callers, revocations, st.data())
 def test_taking_rights_away_never_adds_a_tool(kind: str, deployment: Deployment, caller: RuntimeContext, halts, data):
     table = RuleTable.of(deployment.snapshot, deployment.policy)
@@ -43,7 +43,7 @@ def test_halting_more_never_adds_a_tool(deployment: Deployment, caller: RuntimeC
 @given(deployments(), callers, st.data())
 def test_locking_less_and_disabling_never_add_a_tool(deployment: Deployment, caller: RuntimeContext, data):
     before = RuleTable.of(deployment.snapshot, deployment.policy).eligible(caller, NO_REVOCATIONS)
-    ids = [entry.tool_id for entry in deployment.snapshot.entries] or ["nothing"]
+    ids = [entry.tool_id for entry in deployment.snapshot.entries]
     chosen = data.draw(st.frozensets(st.sampled_from(ids)))
     off = {**deployment.policy.switches, **{tool: Switch(enabled=False) for tool in chosen}}
     for policy in (

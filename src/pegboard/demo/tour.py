@@ -101,11 +101,12 @@ class _Tour:
         self._step("Calls through the gate")
         hanne = _context(self._place, "hanne")
         selection, _ = await system.selector.select(Request(tasks=("find order BF-10402",)), hanne)
-        for tool, arguments in (
+        calls: tuple[tuple[str, dict[str, object]], ...] = (
             ("orders.find_order", {"order_id": "BF-10402"}),
             ("orders.find_order", {"order": "BF-10402"}),
             ("billing.create_refund", {"payment_id": "PAY-7402", "amount_cents": 4000}),
-        ):
+        )
+        for tool, arguments in calls:
             call = ProposedCall(tool=tool, arguments=arguments, selection_id=selection.selection_id)
             self._answer(tool, arguments, await system.gatekeeper.call(call, hanne))
         self._say(
@@ -158,7 +159,9 @@ class _Tour:
         return selection
 
     def _required(self, selection: Selection, tool: str) -> None:
-        served = next(one.tool for one in selection.tools if one.tool.tool_id == tool)
+        served = next((one.tool for one in selection.tools if one.tool.tool_id == tool), None)
+        if served is None:
+            raise ConfigError(problem=f"the demo expected {tool} among the first tools", fix="report this")
         self._say(f"  a model gets {tool} with required = {json.dumps(served.input_schema['required'])}")
 
     def _answer(self, tool: str, arguments: dict[str, object], answer: CallAnswer) -> None:

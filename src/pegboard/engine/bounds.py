@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-__all__ = ["ARGUMENTS", "SCHEMA", "Bounds", "Broken", "Size", "measure"]
+__all__ = ["ARGUMENTS", "SCHEMA", "Bounds", "Broken", "Size", "kind_of", "measure"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Beyond any double; a validator may convert it, and Python refuses to print it from 4,300 digits on.
@@ -88,6 +88,20 @@ def measure(value: Any, bounds: Bounds) -> Size | Broken:
     return Size(deepest, nodes)
 
 
+def kind_of(value: Any) -> str:
+    """Name the kind of a JSON value, with its article."""
+    return _KINDS.get(type(value), f"a {type(value).__name__}")
+
+
+_KINDS = {
+    type(None): "null",
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    str: "a text",
+    list: "an array",
+    dict: "an object",
+}
 _Path = tuple[Any, str] | None
 
 

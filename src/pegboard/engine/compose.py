@@ -7,7 +7,7 @@ it (law 6). A tool without a lock line is in the catalog, and eligible for nobod
 Source: DESIGN sections 4 and 9.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pegboard.core.catalog import CatalogEntry, with_row
@@ -50,6 +50,7 @@ def compose(
     lock: Lock,
     locked_content: Callable[[str, str], CatalogEntry | None],
     *,
+    refused_names: Mapping[str, Collection[str]] | None = None,
     curation: Mapping[str, Curation] | None = None,
     previous: Snapshot | None = None,
 ) -> Composition:
@@ -59,14 +60,22 @@ def compose(
         listed: The live entries of each server.
         lock: What is granted now.
         locked_content: Finds the stored entry of a tool id and schema hash, None where it was never seen.
+        refused_names: Of each server, the names of tools that could not be taken in; no text may tell them either.
         curation: Local texts by tool id.
         previous: The version served until now. Where a tool means the same, its bytes are kept; where two
             servers claim one tool id, the one that had it keeps it.
     """
     before = {} if previous is None else {entry.tool_id: entry for entry in previous.entries}
     chosen, refused = _one_owner_each(listed, before)
+    siblings = {
+        server: [*(entry.name for entry in entries), *(refused_names or {}).get(server, ())]
+        for server, entries in listed.items()
+    }
     entries = (
-        _steady(_curated(_as_locked(live, listed, lock, locked_content), curation or {}), before.get(live.tool_id))
+        _steady(
+            _curated(_as_locked(live, siblings[live.source_server], lock, locked_content), curation or {}),
+            before.get(live.tool_id),
+        )
         for live in chosen
     )
     number = 1 if previous is None else previous.number + 1
@@ -110,7 +119,7 @@ def _one_owner_each(
 
 def _as_locked(
     live: CatalogEntry,
-    listed: Mapping[str, Sequence[CatalogEntry]],
+    siblings: Sequence[str],
     lock: Lock,
     locked_content: Callable[[str, str], CatalogEntry | None],
 ) -> CatalogEntry:
@@ -124,7 +133,6 @@ def _as_locked(
     locked = locked_content(live.tool_id, line.hash)
     if locked is None or locked.source_server != live.source_server:
         return live
-    siblings = (entry.name for entry in listed[live.source_server])
     return relate([replace(locked, enabled=live.enabled, pinned=live.pinned)], siblings)[0]
 
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from pegboard.core.catalog import ALWAYS, Flow, Proposal, Reach, Risk
+from pegboard.engine.bounds import kind_of
 
 __all__ = ["Unfit", "flag", "maybe_text", "pinned", "proposal", "text", "texts"]
 
@@ -25,7 +26,7 @@ def text(value: Any, what: str, limit: int = _MAX_TEXT) -> str:
     if value is None:
         raise Unfit(f"{what} is missing")
     if not isinstance(value, str):
-        raise Unfit(f"{what} is a {type(value).__name__}, not a text")
+        raise Unfit(f"{what} is {kind_of(value)}, not a text")
     if len(value) > limit:
         raise Unfit(f"{what} has {len(value):,} characters, at most {limit:,} are taken")
     if _SURROGATE.search(value):

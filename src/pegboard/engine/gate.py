@@ -106,13 +106,8 @@ class Verdict:
 
     def to_json(self) -> dict[str, Json]:
         """Return the caller's part of the shape of `call --json`."""
-        return {
-            "verdict": str(self.kind),
-            "tool_id": self.tool_id,
-            "message": self.message,
-            "path": self.path,
-            "constraint": self.constraint,
-        }
+        said: dict[str, Json] = {"tool_id": self.tool_id, "message": self.message}
+        return {"verdict": str(self.kind), **said, "path": self.path, "constraint": self.constraint}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,13 +272,8 @@ def _resolved(tool: str, facts: GateFacts) -> tuple[str, str | None] | Cause:
 def _named(tool: str, snapshot: Snapshot) -> list[CatalogEntry]:
     """Return the entries that `namespace/name` may mean; the name as the server has it, or its last part."""
     namespace, slash, name = tool.partition("/")
-    if not slash:
-        return []
-    return [
-        entry
-        for entry in snapshot.entries
-        if entry.namespace == namespace and name in {entry.name, entry.name.rpartition(".")[2]}
-    ]
+    within = [entry for entry in snapshot.entries if entry.namespace == namespace] if slash else []
+    return [entry for entry in within if name in {entry.name, entry.name.rpartition(".")[2]}]
 
 
 def _eligible(entry: CatalogEntry, facts: GateFacts) -> bool:

@@ -20,7 +20,7 @@ from pegboard.core.catalog import CatalogEntry, declare, with_row
 from pegboard.core.mentions import ToolNames, entry_texts, mentions
 from pegboard.core.names import MAX_TOOL_ID, Json, name_problem
 from pegboard.core.text import hidden, one_line
-from pegboard.engine.bounds import Bounds, Broken, measure
+from pegboard.engine.bounds import Bounds, Broken, kind_of, measure
 from pegboard.engine.fields import Unfit, flag, maybe_text, pinned, proposal, text, texts
 from pegboard.engine.schemas import output_schema_problem, schema_problem
 
@@ -175,7 +175,7 @@ def _entry(given: dict[str, Any], *, name: str, input_schema: Any, output_schema
 
 def _object(raw: Any) -> dict[str, Any]:
     if not isinstance(raw, dict):
-        raise Unfit(f"a tool is a JSON object, not a {type(raw).__name__}")
+        raise Unfit(f"a tool is a JSON object, not {kind_of(raw)}")
     return raw
 
 
@@ -193,7 +193,7 @@ def _annotations(value: Any) -> dict[str, Json] | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise Unfit(f"its annotations are a {type(value).__name__}, not an object")
+        raise Unfit(f"its annotations are {kind_of(value)}, not an object")
     size = measure(value, _ANNOTATIONS)
     if isinstance(size, Broken):
         raise Unfit(f"its annotations cannot be used: {size.problem}")

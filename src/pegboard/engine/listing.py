@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from pegboard.core.errors import MalformedPageError, PageLimitError
 from pegboard.core.names import Json
+from pegboard.engine.bounds import kind_of
 
 __all__ = ["LIMITS", "ListedPage", "Walk", "WalkLimits"]
 
@@ -76,9 +77,9 @@ class Walk:
         tools: Any = page.tools
         cursor: Any = page.next_cursor
         if not isinstance(tools, list | tuple):
-            raise MalformedPageError(self._server, f"its tools are a {type(tools).__name__}, not a list")
+            raise MalformedPageError(self._server, f"its tools are {kind_of(tools)}, not a list")
         if not isinstance(cursor, str | None):
-            raise MalformedPageError(self._server, f"its next cursor is a {type(cursor).__name__}, not a text")
+            raise MalformedPageError(self._server, f"its next cursor is {kind_of(cursor)}, not a text")
         self._pages += 1
         self._bytes += sum(map(_size, tools))
         self._within(len(tools))

@@ -7,10 +7,10 @@ arguments, is the number of visits along one chain of values from the outermost 
 Counted too high where branches exclude each other by their types; never too low.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-from urllib.parse import unquote
 
 from pegboard.core.keywords import REFERENCES, SUBSCHEMAS, Place, subschemas
 from pegboard.core.names import Json
@@ -30,6 +30,8 @@ class SchemaGraph:
     links: list[list[tuple[Place, int]]] = field(default_factory=list)
     unevaluated: list[bool] = field(default_factory=list)
     """Whether the node has to evaluate its applicators again, for `unevaluated…`."""
+    keywords: set[str] = field(default_factory=set)
+    """Every keyword that stands in one of them."""
     foreign: list[str] = field(default_factory=list)
     """References that do not begin with `#`, as written."""
 
@@ -66,16 +68,16 @@ def graph_of(root: dict[str, Json]) -> SchemaGraph:
     while waiting:
         schema = waiting.pop()
         links = graph.links[numbers[id(schema)]]
+        graph.keywords |= schema.keys()
         for keyword, _, child in subschemas(schema):
             if isinstance(child, dict):
                 links.append((_place(keyword, schema), number(child)))
         for keyword in REFERENCES & schema.keys():
             reference = schema[keyword]
-            if not isinstance(reference, str):
-                continue
-            if not reference.startswith("#"):
+            if isinstance(reference, str) and reference.startswith("#"):
+                links += [(Place.SAME, number(target)) for target in resources.targets(schema, reference)]
+            elif isinstance(reference, str):
                 graph.foreign.append(reference)
-            links += [(Place.SAME, number(target)) for target in resources.targets(schema, keyword, reference)]
     return graph
 
 
@@ -159,47 +161,45 @@ def _place(keyword: str, schema: dict[str, Json]) -> Place:
 
 
 class _Resources:
-    """Which schema a local reference means: pointers and anchors, in the resource that `$id` opened."""
+    """Which schemas a local reference may mean: pointers and anchors, in every resource around it.
+
+    Drafts differ on whether an `$id` beside a `$ref` counts, on which of two equal anchors wins, and on `id`. All
+    readings are followed: what is counted twice is refused a little earlier, what is not counted could hang.
+    """
 
     def __init__(self, root: dict[str, Json]) -> None:
-        self.resource: dict[int, dict[str, Json]] = {}
-        self.anchors: dict[tuple[int, str], dict[str, Json]] = {}
-        self.dynamic: dict[str, list[dict[str, Json]]] = {}
-        waiting: list[tuple[Json, dict[str, Json]]] = [(root, root)]
+        self.around: dict[int, tuple[dict[str, Json], ...]] = {}
+        self.anchors: dict[str, list[dict[str, Json]]] = {}
+        waiting: list[tuple[Json, tuple[dict[str, Json], ...]]] = [(root, (root,))]
         while waiting:
-            node, resource = waiting.pop()
+            node, around = waiting.pop()
             if isinstance(node, list):
-                waiting += [(child, resource) for child in node]
+                waiting += [(child, around) for child in node]
             elif isinstance(node, dict):
-                own_id = node.get("$id")
-                if isinstance(own_id, str) and not own_id.startswith("#"):
-                    resource = node
-                self.resource[id(node)] = resource
-                self._anchor(node, resource)
-                waiting += [(child, resource) for child in node.values()]
+                if node is not root and any(isinstance(node.get(name), str) for name in ("$id", "id")):
+                    around = (*around, node)
+                self.around[id(node)] = around
+                for name in ("$anchor", "$dynamicAnchor", "$id", "id"):
+                    anchor = node.get(name)
+                    if isinstance(anchor, str):
+                        self.anchors.setdefault(anchor.removeprefix("#"), []).append(node)
+                waiting += [(child, around) for child in node.values()]
 
-    def _anchor(self, node: dict[str, Json], resource: dict[str, Json]) -> None:
-        for keyword in ("$anchor", "$dynamicAnchor", "$id", "id"):
-            name = node.get(keyword)
-            if isinstance(name, str):
-                self.anchors.setdefault((id(resource), name.removeprefix("#")), node)
-                if keyword == "$dynamicAnchor":
-                    self.dynamic.setdefault(name, []).append(node)
-
-    def targets(self, schema: dict[str, Json], keyword: str, reference: str) -> Iterator[dict[str, Json]]:
+    def targets(self, schema: dict[str, Json], reference: str) -> Iterator[dict[str, Json]]:
         """Yield what the reference may mean; nothing where it points nowhere, which the validator refuses."""
-        if not reference.startswith("#"):
+        name = _ESCAPES.sub(_unescaped, reference.removeprefix("#"))
+        if name and not name.startswith("/"):
+            yield from self.anchors.get(name, ())
             return
-        name = unquote(reference[1:])
-        resource = self.resource[id(schema)]
-        if keyword == "$dynamicRef" and name in self.dynamic:
-            yield from self.dynamic[name]
-            return
-        found: Json = (
-            _at(resource, name) if not name or name.startswith("/") else self.anchors.get((id(resource), name))
-        )
-        if isinstance(found, dict):
-            yield found
+        found = {id(target): target for resource in self.around[id(schema)] for target in [_at(resource, name)]}
+        yield from (target for target in found.values() if isinstance(target, dict))
+
+
+_ESCAPES = re.compile("(?:%[0-9A-Fa-f]{2})+")
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return bytes.fromhex(found.group().replace("%", "")).decode("utf-8", "replace")
 
 
 def _at(root: Json, pointer: str) -> Json:

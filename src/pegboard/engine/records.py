@@ -101,4 +101,5 @@ def revocations_of(record: list[str], as_of: float) -> Revocations:
 
 
 def _template(value: Mapping[str, Any]) -> AccessTemplate:
-    return AccessTemplate(**{name: frozenset(item) if isinstance(item, list) else item for name, item in value.items()})
+    stated: dict[str, Any] = {name: frozenset(item) if isinstance(item, list) else item for name, item in value.items()}
+    return AccessTemplate(**stated)

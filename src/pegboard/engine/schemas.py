@@ -22,7 +22,7 @@ from pegboard.core.catalog import CatalogEntry
 from pegboard.core.keywords import REFERENCES
 from pegboard.core.names import Json, compact_json
 from pegboard.core.text import one_line
-from pegboard.engine.bounds import ARGUMENTS, SCHEMA, Broken, Size, measure
+from pegboard.engine.bounds import ARGUMENTS, SCHEMA, Broken, Size, kind_of, measure
 from pegboard.engine.paths import Paths, SchemaGraph, count_paths, graph_of
 from pegboard.engine.wording import describe
 
@@ -40,7 +40,7 @@ __all__ = [
 # Compiled size of one pattern, and how often the engine for look-around may step back in one match (0.5 ms).
 _PATTERN_BYTES = 1 << 20
 _BACKTRACKS = 10_000
-# Visits to values, at worst, in one validation: nodes of the arguments times paths. One to two seconds.
+# Visits to values, at worst, in one validation: nodes of the arguments times paths. Below a second.
 _MAX_WORK = 20_000_000
 # Up to this many parts every problem is collected; beyond it, the first, since collecting costs for each part.
 _SMALL = 1_000
@@ -55,6 +55,7 @@ _LINEAR = jsonschema_rs.RegexOptions(size_limit=_PATTERN_BYTES, dfa_size_limit=_
 _BOUNDED = jsonschema_rs.FancyRegexOptions(
     backtrack_limit=_BACKTRACKS, size_limit=_PATTERN_BYTES, dfa_size_limit=_PATTERN_BYTES
 )
+_WIDENED_BY_NO_MATCH = frozenset({"not", "if", "oneOf", "maxContains", "patternProperties"})
 _PatternOptions = jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions
 
 
@@ -109,7 +110,7 @@ def schema_problem(schema: Any) -> str | None:
 def output_schema_problem(schema: Any) -> str | None:
     """Say why this is no schema that we can hold, whatever it describes, or None where it is one."""
     if not isinstance(schema, dict):
-        return f"a schema is a JSON object, not {_kind(schema)}"
+        return f"a schema is a JSON object, not {kind_of(schema)}"
     size = measure(schema, SCHEMA)
     if isinstance(size, Broken):
         return size.problem
@@ -121,11 +122,9 @@ def output_schema_problem(schema: Any) -> str | None:
     if problem := count_paths(graph, ARGUMENTS.depth).problem:
         return problem
     try:
-        _validator(schema, mask=None)
+        _validator(schema, graph, mask=None)
     except jsonschema_rs.ValidationError as error:
         return _invalid(error)
-    except (ValueError, jsonschema_rs.ReferencingError) as error:
-        return f"it cannot be compiled: {one_line(str(error), 200)}"
     return None
 
 
@@ -139,16 +138,13 @@ def compile_schema(schema: dict[str, Json]) -> Compiled:
     paths = count_paths(graph, ARGUMENTS.depth)
     if paths.problem or graph.foreign:
         raise ValueError(paths.problem or "a reference is not local")
-    try:
-        return Compiled(_validator(schema, mask="the value"), paths)
-    except jsonschema_rs.ReferencingError as error:
-        raise ValueError(str(error)) from error
+    return Compiled(_validator(schema, graph, mask="the value"), paths)
 
 
 def check_arguments(compiled: Compiled, arguments: Any) -> Problem | None:
     """Judge arguments against the schema as declared; None where they keep to it."""
     if not isinstance(arguments, dict):
-        return Problem(path="", constraint="type", message=f"arguments must be a JSON object, not {_kind(arguments)}")
+        return Problem(path="", constraint="type", message=f"arguments must be a JSON object, not {kind_of(arguments)}")
     size = measure(arguments, ARGUMENTS)
     if isinstance(size, Broken):
         return Problem(
@@ -180,7 +176,7 @@ def still_takes(new: dict[str, Json], old: dict[str, Json]) -> bool:
             for schema in (new, old)
         )
         return wider.covers(narrower) == jsonschema_rs.canonical.Containment.YES
-    except (ValueError, jsonschema_rs.ReferencingError):
+    except ValueError:
         return False
 
 
@@ -192,12 +188,16 @@ def _is_comparable(schema: dict[str, Json]) -> bool:
     return paths.problem is None and paths.by_depth[-1] <= _COMPARABLE_PATHS
 
 
-def _validator(schema: dict[str, Json], *, mask: str | None) -> jsonschema_rs.Validator:
-    """Compile, patterns in the linear engine where they can be, else with bounded backtracking."""
+def _validator(schema: dict[str, Json], graph: SchemaGraph, *, mask: str | None) -> jsonschema_rs.Validator:
+    """Compile, patterns in the linear engine where they can be, else with bounded backtracking.
+
+    Giving up counts as no match. Where no match can mean that more is valid, giving up could let a call through,
+    and such a schema gets the linear engine or none.
+    """
     try:
         return _compile(schema, mask, _LINEAR)
     except jsonschema_rs.ValidationError as error:
-        if error.kind.name not in {"pattern", "format"}:
+        if error.kind.name not in {"pattern", "format"} or graph.keywords & _WIDENED_BY_NO_MATCH:
             raise
         return _compile(schema, mask, _BOUNDED)
 
@@ -240,19 +240,16 @@ def _pointer(path: list[str | int]) -> str:
 
 def _takes_objects(schema: dict[str, Json]) -> bool:
     """Say whether the root, through its own references, may admit an object; a validator decides the rest."""
-    graph_root: Json = schema
-    for _ in range(SCHEMA.depth):
-        if not isinstance(graph_root, dict):
-            return graph_root is not False
-        declared = graph_root.get("type", "object")
+    node: Json = schema
+    # INVARIANT: no schema refers to itself on the spot, so the chain ends; `count_paths` refused those.
+    while isinstance(node, dict):
+        declared = node.get("type", "object")
         if "object" not in ([declared] if isinstance(declared, str) else cast("list[str]", declared)):
             return False
-        if not any(isinstance(value, dict) for value in _constants(graph_root)):
+        if not any(isinstance(value, dict) for value in _constants(node)):
             return False
-        graph_root = _referred(schema, graph_root)
-        if graph_root is None:
-            return True
-    return True
+        node = _referred(schema, node)
+    return node is not False
 
 
 def _constants(schema: dict[str, Json]) -> list[Json]:
@@ -284,18 +281,3 @@ def _reserved_key(arguments: Any) -> str | None:
         elif isinstance(node, list):
             waiting += node
     return None
-
-
-def _kind(value: Any) -> str:
-    return _KINDS.get(type(value), f"a {type(value).__name__}")
-
-
-_KINDS = {
-    type(None): "null",
-    bool: "a boolean",
-    int: "a number",
-    float: "a number",
-    str: "a text",
-    list: "an array",
-    dict: "an object",
-}

@@ -41,7 +41,7 @@ _SENTENCES: Mapping[str, Callable[[Any], str]] = {
     "minProperties": lambda kind: f"must have at least {kind.limit} properties",
     "maxProperties": lambda kind: f"must have at most {kind.limit} properties",
     "uniqueItems": lambda kind: "must not hold the same item twice",
-    "contains": lambda kind: "must hold at least one item of the kind the schema asks for",
+    "contains": lambda kind: "does not hold as many items of a kind as the schema asks for",
     "not": lambda kind: "must not be what the schema excludes",
     "falseSchema": lambda kind: "is not accepted at all",
     "tooManySteps": lambda kind: "cannot be matched with the schema's pattern within bounds",
@@ -63,10 +63,11 @@ def _describe(error: jsonschema_rs.ValidationError, deep: int) -> str:
 
 
 def _sentence(kind: Any, message: str, deep: int) -> str:
-    if kind.name in {"anyOf", "oneOf"} and hasattr(kind, "context") and deep:
+    key = _KEY.get(type(kind), kind.name)
+    if key in {"anyOf", "oneOf"} and deep:
         firsts = [_describe(branch[0], deep - 1) for branch in kind.context[:_BRANCHES] if branch]
         return f"fits none of the {len(kind.context)} alternatives ({_or_more(firsts, len(kind.context), ' | ')})"
-    sentence = _SENTENCES.get(_KEY.get(type(kind), kind.name))
+    sentence = _SENTENCES.get(key)
     return sentence(kind) if sentence else one_line(message, 200)
 
 

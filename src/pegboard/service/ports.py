@@ -4,7 +4,7 @@ Every port says what an implementation must do and what it may raise; an adapter
 error out. Times are Unix seconds (float), taken from `Clock` alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -31,6 +31,7 @@ __all__ = [
     "ToolServer",
     "ToolServers",
     "TraceStore",
+    "VectorStore",
     "Verification",
 ]
 
@@ -219,6 +220,16 @@ class TraceStore(Protocol):
 
     async def close_call(self, call_id: str, at: float, outcome: str) -> None:
         """Write how the call ended; a call that was never closed has an unknown outcome."""
+
+
+class VectorStore(Protocol):
+    """Vectors of documents by model and text digest. Every method may raise StoreError."""
+
+    async def vectors(self, model_id: str, digests: Collection[str]) -> dict[str, bytes]:
+        """Return those that are kept, int8 values as bytes."""
+
+    async def keep_vectors(self, model_id: str, vectors: Mapping[str, bytes]) -> None:
+        """Keep vectors; losing them costs only making them again."""
 
 
 class LockFile(Protocol):

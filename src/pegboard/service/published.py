@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio
+from anyio import to_thread
 
 from pegboard.core.catalog import CatalogEntry
 from pegboard.core.lock import Lock
@@ -21,6 +22,7 @@ from pegboard.engine.trace import Versions
 from pegboard.engine.view import View
 from pegboard.retrieval.index import Index
 from pegboard.service.deployment import Deployment
+from pegboard.service.encoding import Encoders
 from pegboard.service.ports import Clock, Head, Listing, LockFile, PolicyStore, SnapshotStore
 
 __all__ = ["Catalog", "Published"]
@@ -64,12 +66,14 @@ class Catalog:
         lock_file: LockFile,
         clock: Clock,
         deployment: Deployment,
+        encoders: Encoders,
     ) -> None:
         self.snapshots = snapshots
         self.policies = policies
         self.lock_file = lock_file
         self.clock = clock
         self.deployment = deployment
+        self.encoders = encoders
         self._published: Published | None = None
         self._turn = anyio.Lock()
 
@@ -108,11 +112,16 @@ class Catalog:
     async def compose(self, listings: Sequence[Listing]) -> tuple[Composition, Diff]:
         """Build the next snapshot with *listings* in place of these servers' last ones; nothing is written."""
         before = await self._snapshot(await self.snapshots.head())
-        listed = {**await self.live(), **{one.server: one.entries for one in listings}}
+        known = {one.server: one for one in (*await self.snapshots.listings(), *listings)}
         lock = self.lock_file.read()
-        found = await self._locked_content([entry for entries in listed.values() for entry in entries], lock)
+        found = await self._locked_content([entry for one in known.values() for entry in one.entries], lock)
         composition = compose(
-            listed, lock, found, curation=self.deployment.curation, previous=before if before.number else None
+            {server: one.entries for server, one in known.items()},
+            lock,
+            found,
+            refused_names={server: [name for name, _ in one.refused] for server, one in known.items()},
+            curation=self.deployment.curation,
+            previous=before if before.number else None,
         )
         return composition, diff(before, composition.snapshot)
 
@@ -157,7 +166,7 @@ class Catalog:
         policy = self.policy(lock)
         index = previous.view.index if previous and previous.view.snapshot is snapshot else None
         if index is None:
-            index = Index.build(snapshot.entries, previous=previous.view.index if previous else None)
+            index = await self.index(snapshot, previous.view.index if previous else None)
         now = self.clock.now()
         settings = canonical_json(settings_record(self.deployment.selection))
         settings_digest = digest_bytes(settings)
@@ -172,6 +181,11 @@ class Catalog:
             head=head,
             lock_stamp=stamp,
         )
+
+    async def index(self, snapshot: Snapshot, previous: Index | None = None) -> Index:
+        """Build the index of a snapshot; texts that were read and encoded before are not again."""
+        vectors, models = await self.encoders.documents(snapshot.entries)
+        return await to_thread.run_sync(lambda: Index.build(snapshot.entries, vectors, previous, models))
 
     def policy(self, lock: Lock) -> Policy:
         """Join the lock to what is configured."""

@@ -9,7 +9,6 @@ from pegboard.engine.asking import SelectionSettings
 from pegboard.engine.records import policy_of, revocations_of, settings_of
 from pegboard.engine.trace import Replay, Trace, replay
 from pegboard.engine.view import View
-from pegboard.retrieval.index import Index
 from pegboard.service.ports import TraceStore
 from pegboard.service.published import EMPTY, Catalog
 
@@ -62,7 +61,7 @@ class Replayer:
             number = int(trace.versions.catalog.partition("-")[0])
             snapshot = await self._catalog.snapshots.load(number) if number else EMPTY
             policy = policy_of(json.loads(await self._document("policy", trace.versions.policy)))
-            index = None if trace.versions.index is None else Index.build(snapshot.entries)
+            index = None if trace.versions.index is None else await self._catalog.index(snapshot)
             # The last one alone: traces that are replayed together mostly share it, and a view may be large.
             self._views = {key: self._catalog.bind(snapshot, policy, index)}
         return self._views[key]

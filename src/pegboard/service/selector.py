@@ -3,7 +3,6 @@
 The selection and its trace are stored before the answer returns, so that a later call can be bound to it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pegboard.core.context import RuntimeContext
@@ -40,6 +39,7 @@ class Selector:
     def __init__(self, catalog: Catalog, traces: TraceStore) -> None:
         self._catalog = catalog
         self._traces = traces
+        self._kept: set[str] = set()
 
     async def select(self, request: Request, context: RuntimeContext) -> tuple[Selection, dict[str, Json]]:
         """Select for one caller.
@@ -54,7 +54,7 @@ class Selector:
         clock, deployment = self._catalog.clock, self._catalog.deployment
         published, revocations = await self._catalog.current(), await self._catalog.revocations()
         began = clock.ticks()
-        ask = _asked(request, request.tasks)
+        ask = await self._asked(request, published)
         analysed = clock.ticks()
         selection = select(
             ask,
@@ -80,9 +80,7 @@ class Selector:
             at=now,
             timings=timings,
         )
-        await self._catalog.policies.keep(
-            "revocations", versions.revocations, canonical_json(revocations_record(revocations))
-        )
+        await self._keep_revocations(versions.revocations, revocations)
         stored = StoredSelection(
             selection_id=selection.selection_id,
             principal=context.principal,
@@ -95,8 +93,27 @@ class Selector:
     async def explain(self, request: Request, context: RuntimeContext, tool: str | None = None) -> Explanation:
         """Say, to an operator, how many tools each check removed and why one tool is or is not there."""
         published, revocations = await self._catalog.current(), await self._catalog.revocations()
-        ask = _asked(request, request.tasks)
+        ask = await self._asked(request, published)
         return explain(ask, published.view, context, revocations, self._catalog.deployment.selection, tool)
+
+    async def _asked(self, request: Request, published: Published) -> Ask:
+        """Analyse the tasks, with the vectors that the index can compare."""
+        index = published.view.index
+        vectors = await self._catalog.encoders.tasks(request.tasks, tuple(index.channels) if index else ())
+        return Ask(
+            query=analyse(request.tasks, vectors),
+            limit=request.limit,
+            budget_tokens=request.budget_tokens,
+            require=request.require,
+            loaded=request.loaded,
+            answer_without_tool=request.answer_without_tool,
+        )
+
+    async def _keep_revocations(self, digest: str, revocations: Revocations) -> None:
+        """Keep what was revoked, which replay reads; once, since keeping waits for the disk."""
+        if digest not in self._kept:
+            await self._catalog.policies.keep("revocations", digest, canonical_json(revocations_record(revocations)))
+            self._kept.add(digest)
 
     def _operator(self, published: Published) -> dict[str, Json]:
         versions = published.versions(Revocations(), {})
@@ -108,17 +125,6 @@ class Selector:
             "waiting": published.waiting,
             "fix": _fix(published),
         }
-
-
-def _asked(request: Request, tasks: Sequence[str]) -> Ask:
-    return Ask(
-        query=analyse(tasks),
-        limit=request.limit,
-        budget_tokens=request.budget_tokens,
-        require=request.require,
-        loaded=request.loaded,
-        answer_without_tool=request.answer_without_tool,
-    )
 
 
 def _fix(published: Published) -> str | None:

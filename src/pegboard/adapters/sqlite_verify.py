@@ -1,0 +1,137 @@
+"""`catalog verify` in SQLite: every digest computed anew, every reference followed, nothing believed.
+
+It goes on after each fault, so that one damaged row does not hide the others. Traces have no digest and are
+checked when they are read.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+
+from pegboard.adapters.sqlite_catalog import manifest_ids
+from pegboard.adapters.sqlite_rows import key, read_entry, unpack, unpack_ids, unpacker
+from pegboard.adapters.sqlite_schema import reading
+from pegboard.core.catalog import CatalogEntry
+from pegboard.core.errors import StoreError
+from pegboard.core.snapshot import snapshot_digest
+from pegboard.service.ports import Verification
+
+__all__ = ["verify"]
+
+
+def verify(connection: sqlite3.Connection) -> Verification:
+    """Check the file's structure, every row, manifest, version, listing and document."""
+    with reading(connection):
+        rows: dict[int, CatalogEntry] = {}
+        bad = [line for check in _CHECKS for line in _faults(check(connection, rows))]
+        return Verification(versions=_count(connection, "versions"), rows=_count(connection, "rows"), bad=tuple(bad))
+
+
+def _structure(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry]) -> Iterator[str]:
+    for (line,) in connection.execute("PRAGMA integrity_check"):
+        if line != "ok":
+            yield f"file: {line}"
+
+
+def _rows(connection: sqlite3.Connection, rows: dict[int, CatalogEntry]) -> Iterator[str]:
+    frames = unpacker()
+    for number, tool_id, row, schema_hash, body in connection.execute(
+        "SELECT id, tool_id, row, schema_hash, body FROM rows"
+    ):
+        try:
+            entry = read_entry(tool_id, row, body, frames)
+        except StoreError as error:
+            yield error.problem
+            continue
+        if key(entry.schema_hash) != schema_hash:
+            yield f"the row of {tool_id!r} is filed under another schema hash"
+        # Only what a digest needs is kept: the whole of every version might not fit into memory.
+        rows[number] = _address_of(entry)
+
+
+def _manifests(connection: sqlite3.Connection, rows: Mapping[int, CatalogEntry]) -> Iterator[str]:
+    for number, digest in connection.execute("SELECT id, digest FROM manifests").fetchall():
+        yield from _list(f"the manifest {number}", partial(manifest_ids, connection, number), rows, digest)
+
+
+def _versions(connection: sqlite3.Connection, rows: Mapping[int, CatalogEntry]) -> Iterator[str]:
+    found = connection.execute("SELECT number, digest, tools, manifests FROM versions").fetchall()
+    for number, digest, tools, manifests in found:
+        what = f"the version {number}"
+
+        def ids(manifests: bytes = manifests, what: str = what) -> list[int]:
+            parts = unpack_ids(manifests, f"the list of servers of {what}")
+            return sorted(
+                (number for part in parts for number in manifest_ids(connection, part)),
+                key=lambda number: rows[number].tool_id if number in rows else "",
+            )
+
+        yield from _list(what, ids, rows, digest, tools)
+
+
+def _references(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry]) -> Iterator[str]:
+    newest, head = connection.execute("SELECT max(number), (SELECT number FROM head) FROM versions").fetchone()
+    if newest != head:
+        yield f"the head is {head} and the newest version is {newest}"
+    for (server,) in connection.execute(
+        "SELECT server FROM listings WHERE manifest NOT IN (SELECT id FROM manifests) ORDER BY server"
+    ):
+        yield f"the listing of {server!r} names a manifest that is not there"
+
+
+def _documents(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry]) -> Iterator[str]:
+    for kind, digest, body in connection.execute("SELECT kind, digest, body FROM documents"):
+        try:
+            unpack(body, f"the {kind} {digest} cannot be unpacked")
+        except StoreError as error:
+            yield error.problem
+
+
+# In this order: what a later row of the table needs, an earlier one has read.
+_CHECKS: tuple[Callable[[sqlite3.Connection, dict[int, CatalogEntry]], Iterator[str]], ...] = (
+    _structure,
+    _rows,
+    _manifests,
+    _versions,
+    _references,
+    _documents,
+)
+
+
+def _faults(found: Iterable[str]) -> Iterator[str]:
+    """Pass on what a check finds; a page that cannot be read is one more finding, and ends that check alone."""
+    try:
+        yield from found
+    except (sqlite3.DatabaseError, StoreError) as error:
+        yield f"file: {error}"
+
+
+def _list(
+    what: str,
+    read: Callable[[], list[int]],
+    rows: Mapping[int, CatalogEntry],
+    digest: str,
+    tools: int | None = None,
+) -> Iterator[str]:
+    try:
+        ids = read()
+    except StoreError as error:
+        yield error.problem
+        return
+    if missing := [number for number in ids if number not in rows]:
+        yield f"{what} names {len(missing)} rows that are missing or damaged"
+    elif snapshot_digest(rows[number] for number in ids) != digest:
+        yield f"{what} has another digest"
+    elif tools is not None and tools != len(ids):
+        yield f"{what} has {len(ids)} tools, {tools} are recorded"
+
+
+def _address_of(entry: CatalogEntry) -> CatalogEntry:
+    return CatalogEntry(tool_id=entry.tool_id, row=entry.row, namespace="", source_server="", name="", schema_hash="")
+
+
+def _count(connection: sqlite3.Connection, table: str) -> int:
+    try:
+        return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608 -- our own two words
+    except sqlite3.DatabaseError:
+        return 0

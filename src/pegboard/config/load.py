@@ -1,0 +1,137 @@
+"""Load a configuration: pegboard.toml and the `mcpServers` files it names, into one `Config`.
+
+An absent or empty file is valid and grants nothing, since only the lock grants. What is wrong is an error that
+names the key and its place; what is merely odd (a template that states too little, a name that leads nowhere) is a
+warning, since policy fails closed on it.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pegboard.config.mcp_servers import parts_of
+from pegboard.config.parsers import At, Problems
+from pegboard.config.reading import read_text
+from pegboard.config.sections import FILE
+from pegboard.config.servers import ServerPart, over, resolve
+from pegboard.config.values import Config, Notice, ServerConfig
+from pegboard.config.warnings import warnings_of
+from pegboard.core.errors import ConfigError
+from pegboard.engine.asking import SelectionSettings
+
+__all__ = ["load_config", "problems_of"]
+
+_SQLITE = "sqlite:///"
+
+
+def load_config(path: Path, environ: Mapping[str, str]) -> Config:
+    """Read a configuration; *environ* is where `${VAR}` and credentials are looked up.
+
+    Raises:
+        ConfigError: The first thing that is wrong; `problems_of` returns all of them.
+    """
+    try:
+        return _load(path, environ)
+    except Problems as problems:
+        first, *more = problems.errors
+        if not more:
+            raise first from None
+        raise replace(first, fix=f"{first.fix or 'correct it'} (and {len(more)} more: pegboard doctor)") from None
+
+
+def problems_of(path: Path, environ: Mapping[str, str]) -> tuple[ConfigError, ...]:
+    """Return everything that is wrong with a configuration; nothing where it loads."""
+    try:
+        _load(path, environ)
+    except Problems as problems:
+        return problems.errors
+    except ConfigError as error:
+        return (error,)
+    return ()
+
+
+def _load(path: Path, environ: Mapping[str, str]) -> Config:
+    said = FILE(_toml(path), At(str(path)))
+    folder = path.parent
+    files = tuple(folder / Path(each).expanduser() for each in said.get("mcp_config", ()))
+    servers, notices = _servers(path, said.get("servers", {}), files, environ)
+    namespaces = said.get("namespaces", {})
+    environment = said.get("environment", "production")
+    parts: dict[str, Any] = {
+        "access": said.get("access", {}),
+        "tools": said.get("tools", {}),
+        "evaluation": said.get("evaluation", {}),
+        **said.get("dimensions", {}),
+        **said.get("names", {}),
+        **said.get("traces", {}),
+    }
+    config = Config(
+        file=path,
+        environment=environment,
+        store=_store(said.get("store", f"{_SQLITE}pegboard.db"), path),
+        lock=folder / Path(said.get("lock", "pegboard.lock")).expanduser(),
+        servers=servers,
+        mcp_config=files,
+        namespaces=namespaces,
+        selection=SelectionSettings(**said.get("selection", {}), namespaces=namespaces),
+        profiles={
+            name: profile if profile.environment else replace(profile, environment=environment)
+            for name, profile in said.get("profiles", {}).items()
+        },
+        **parts,
+    )
+    absent = () if path.exists() else (Notice(where=str(path), problem="there is no such file; the defaults stand"),)
+    return replace(config, warnings=(*absent, *notices, *warnings_of(config)))
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        return tomllib.loads(read_text(path))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        problem = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+        raise ConfigError(f"this file is not TOML: {problem}", str(path), "correct it there") from None
+
+
+def _store(address: str, path: Path) -> Path:
+    """Return the SQLite file of a store's address. The address is not repeated in errors: it may hold a password."""
+    at = str(At(str(path), "store"))
+    if address.startswith(("postgresql:", "postgres:")):
+        raise ConfigError("a PostgreSQL store is not available in this version", at, "use sqlite:///pegboard.db")
+    file = address.removeprefix(_SQLITE)
+    if file == address or not file or file == ":memory:":
+        raise ConfigError("a store is written as sqlite:/// and a file", at, "use sqlite:///pegboard.db")
+    return path.parent / Path(file).expanduser()
+
+
+def _servers(
+    path: Path, own: Mapping[str, ServerPart], files: tuple[Path, ...], environ: Mapping[str, str]
+) -> tuple[dict[str, ServerConfig], tuple[Notice, ...]]:
+    """Join the servers of the `mcpServers` files and those of this file; of several files the first has its word."""
+    declared: dict[str, tuple[ServerPart, str]] = {}
+    notices: list[Notice] = []
+    for file in files:
+        parts, found = parts_of(file)
+        notices += found
+        for name, part in parts.items():
+            origin = str(At(str(file), "mcpServers").key(name))
+            if name in declared:
+                notices.append(Notice(where=origin, problem=f"left out: {declared[name][1]} stands for this name"))
+            else:
+                declared[name] = (part, origin)
+    for name, part in own.items():
+        lower, _ = declared.get(name, (ServerPart(), ""))
+        declared[name] = (over(part, lower), str(At(str(path), "servers").key(name)))
+    servers = {
+        name: resolve(name, part, origin=origin, environ=environ) for name, (part, origin) in sorted(declared.items())
+    }
+    return servers, (*notices, *_problems(servers))
+
+
+def _problems(servers: Mapping[str, ServerConfig]) -> Iterator[Notice]:
+    for server in servers.values():
+        if server.problem is not None:
+            yield Notice(where=server.origin, problem=f"server {server.name!r} cannot be used: {server.problem}")

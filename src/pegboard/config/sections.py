@@ -1,0 +1,213 @@
+"""Every key of pegboard.toml: a table of sections, each a table of keys with the parser of its value.
+
+A part of the file whose time is still to come is a row too, so that what was written for it is refused and never
+silently left out: a limit that is not enforced is worse than none.
+
+Source: SURFACE "pegboard.toml".
+"""
+
+from typing import Any
+
+from pegboard.config.parsers import (
+    At,
+    Parser,
+    by_name,
+    choice,
+    flag,
+    integer,
+    later,
+    listing,
+    name,
+    names,
+    nearest,
+    number,
+    section,
+    text,
+    texts,
+    untouched,
+    wrong,
+)
+from pegboard.config.servers import Credential, ServerPart, located
+from pegboard.config.values import ToolConfig, Trust
+from pegboard.core.catalog import ALWAYS, Flow, Proposal, Reach, Risk
+from pegboard.core.context import RuntimeContext
+from pegboard.core.policy import DIMENSIONS, AccessTemplate, Reason
+from pegboard.engine.asking import NamespaceNote
+from pegboard.engine.fallback import ANYWHERE, DEVELOPMENT, Action, Cause, FallbackRow
+from pegboard.engine.proposals import ProposeRule
+from pegboard.engine.trace import Record
+
+__all__ = ["FILE"]
+
+_DAY_S = 24 * 3600
+_seconds = number(0.001, _DAY_S)
+
+
+def _plain_text(value: Any, at: At) -> str:
+    """Take a text that may be empty."""
+    return "" if value == "" else text(value, at)
+
+
+def _dimension(value: Any, at: At) -> Reason:
+    found = text(value, at)
+    if found not in list(DIMENSIONS):
+        raise wrong(at, f"{found!r} is no dimension", nearest(found, map(str, DIMENSIONS)))
+    return Reason(found)
+
+
+def _used(value: Any, at: At) -> frozenset[Reason]:
+    return frozenset(listing(_dimension)(value, at))
+
+
+def _globs(value: Any, at: At) -> tuple[str, ...]:
+    """Take one glob or a list of them."""
+    return (text(value, at),) if isinstance(value, str) else texts(value, at)
+
+
+def _flow(value: Any, at: At) -> frozenset[Flow]:
+    return frozenset(listing(choice(Flow))(value, at))
+
+
+def _propose(*, match: tuple[str, ...], **proposal: Any) -> ProposeRule:
+    if proposal.get("risk") is Risk.READ and proposal.get("reach") is Reach.OPEN:
+        raise ValueError("a tool of open reach runs what it is given, so its risk cannot be read")
+    return ProposeRule(match=match, proposal=Proposal(**proposal))
+
+
+def _pinned(value: Any, at: At) -> tuple[str, ...]:
+    """Take `never`, `always`, or the stages in which the tool is loaded without ranking."""
+    if isinstance(value, str):
+        words = {"never": (), "always": (ALWAYS,)}
+        if value not in words:
+            raise wrong(at, f"'pinned' cannot be {value!r}", "write never, always or a list of stages")
+        return words[value]
+    stages = texts(value, at)
+    if ALWAYS in stages:
+        raise wrong(at, "'*' is no stage", 'write pinned = "always"')
+    return stages
+
+
+def _confidence(value: Any, at: At) -> float | None:
+    """Take a number from 0 to 1, or `calibrated` for the calibration that is served."""
+    if isinstance(value, str):
+        if value != "calibrated":
+            raise wrong(at, f"{at.path.rpartition('.')[2]!r} cannot be {value!r}", 'write "calibrated" or a number')
+        return None
+    return number(0, 1)(value, at)
+
+
+def _row_risk(value: Any, at: At) -> Risk | None:
+    return None if value == ANYWHERE else choice(Risk)(value, at)
+
+
+def _fallback(*, cause: Cause, do: Action, risk: Risk | None = None, environment: str = ANYWHERE) -> FallbackRow:
+    if do is Action.ALL_TOOLS and environment != DEVELOPMENT:
+        raise ValueError(f"all_tools is for development: add environment = {DEVELOPMENT!r}")
+    return FallbackRow(cause=cause, do=do, risk=risk, environment=environment)
+
+
+def _client_prefix(value: Any, at: At) -> str:
+    found = _plain_text(value, at)
+    if len(found) > 40 or not all(
+        character.isascii() and (character.isalnum() or character in "_-.") for character in found
+    ):
+        raise wrong(at, "'client_prefix' must be at most 40 letters, digits, _, - and .")
+    return found
+
+
+_ACCESS = section(
+    AccessTemplate,
+    required_scopes=names,
+    required_roles=names,
+    required_flags=names,
+    tenants=names,
+    environments=names,
+    allowed_stages=names,
+    minimum_clearance=integer(),
+)
+_PROPOSE = section(
+    _propose,
+    required=("match",),
+    match=_globs,
+    access=text,
+    risk=choice(Risk),
+    reach=choice(Reach),
+    flow=_flow,
+)
+_SERVER = section(
+    ServerPart,
+    command=texts,
+    cwd=located,
+    env=by_name(_plain_text),
+    url=text,
+    headers=by_name(_plain_text),
+    credential=section(Credential, env=text, file=located),
+    namespace=name,
+    trust=choice(Trust),
+    propose=listing(_PROPOSE),
+    connect_timeout_s=_seconds,
+    list_timeout_s=_seconds,
+    call_timeout_s=_seconds,
+    refresh_timeout_s=_seconds,
+)
+_NAMESPACE = section(NamespaceNote, description=_plain_text, advertise=_plain_text, approved=flag)
+_TOOL = section(ToolConfig, enabled=flag, pinned=_pinned, summary=text, keywords=texts, examples=texts)
+_SELECTION: Parser[dict[str, Any]] = section(
+    dict,
+    limit=integer(1),
+    budget_tokens=integer(1),
+    minimum_confidence=_confidence,
+    safe_set=listing(name),
+    all_tools_at_most=integer(1),
+    fallback=listing(
+        section(
+            _fallback,
+            required=("cause", "do"),
+            cause=choice(Cause),
+            risk=_row_risk,
+            environment=text,
+            do=choice(Action),
+        )
+    ),
+)
+_PROFILE = section(
+    RuntimeContext,
+    user=text,
+    tenant=text,
+    workload=text,
+    delegation=texts,
+    roles=names,
+    scopes=names,
+    stage=text,
+    environment=text,
+    flags=names,
+    servers=names,
+    approved_namespaces=names,
+    clearance=integer(),
+    minimum_confidence=_confidence,
+)
+
+# The whole file. What is unsaid is left to `Config`'s defaults.
+FILE: Parser[dict[str, Any]] = section(
+    dict,
+    environment=text,
+    store=text,
+    lock=text,
+    dimensions=section(dict, used=_used),
+    access=by_name(_ACCESS),
+    mcp_config=texts,
+    servers=by_name(_SERVER),
+    namespaces=by_name(_NAMESPACE),
+    tools=by_name(_TOOL),
+    selection=_SELECTION,
+    profiles=by_name(_PROFILE),
+    evaluation=untouched,
+    names=section(dict, client_prefix=_client_prefix),
+    traces=section(dict, record=choice(Record)),
+    identity=later,
+    approvals=later,
+    limits=later,
+    policy=later,
+    arms=later,
+    retrieval=later,
+)

@@ -1,0 +1,170 @@
+"""What a configuration says, as values: `Config` and its parts.
+
+Everything that may hold a secret (what a server's process or requests are given, and the store's address) is left
+out of every `repr`, so that none reaches a log or a traceback by accident.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pegboard.adapters.mcp_client import ServerSettings
+from pegboard.config.parsers import nearest
+from pegboard.core.context import RuntimeContext
+from pegboard.core.errors import ConfigError
+from pegboard.core.policy import DIMENSIONS, AccessTemplate, Reason, Switch
+from pegboard.engine.asking import NamespaceNote, SelectionSettings
+from pegboard.engine.compose import Curation
+from pegboard.engine.proposals import ProposeRule
+from pegboard.engine.trace import Record
+from pegboard.service.deployment import Deployment
+
+__all__ = ["Config", "Notice", "ServerConfig", "ToolConfig", "Trust"]
+
+
+class Trust(StrEnum):
+    """What happens to changes of a server's locked tools: a person reviews them, or they are locked by themselves."""
+
+    REVIEW = "review"
+    FOLLOW = "follow"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Something that an operator should know and that stops nothing."""
+
+    where: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerConfig:
+    """One tool server, its environment variables and credential resolved.
+
+    `problem` says why it cannot be reached as configured (a variable that is not set); such a server is reported
+    and stops no other.
+    """
+
+    name: str
+    origin: str
+    """The file and the place in it."""
+    command: tuple[str, ...] | None = field(default=None, repr=False)
+    cwd: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    url: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    namespace: str
+    trust: Trust = Trust.REVIEW
+    propose: tuple[ProposeRule, ...] = ()
+    connect_timeout_s: float | None = None
+    list_timeout_s: float | None = None
+    call_timeout_s: float | None = None
+    refresh_timeout_s: float | None = None
+    problem: str | None = None
+
+    def settings(self) -> ServerSettings:
+        """Return what the client needs to reach this server.
+
+        Raises:
+            ConfigError: It cannot be reached as configured.
+        """
+        if self.problem is not None:
+            raise ConfigError(f"server {self.name!r} cannot be used: {self.problem}", self.origin)
+        waits = {
+            name: seconds
+            for name in ("connect_timeout_s", "list_timeout_s", "call_timeout_s")
+            if (seconds := getattr(self, name)) is not None
+        }
+        return ServerSettings(
+            name=self.name,
+            command=self.command,
+            cwd=self.cwd,
+            env=self.env,
+            url=self.url,
+            headers=self.headers,
+            **waits,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolConfig:
+    """What `[tools."id"]` says; None leaves the catalog's word."""
+
+    enabled: bool | None = None
+    pinned: tuple[str, ...] | None = None
+    summary: str | None = None
+    keywords: tuple[str, ...] | None = None
+    examples: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """A whole configuration. Paths are absolute or relative to the working directory, as the file's own path is."""
+
+    file: Path
+    environment: str = "production"
+    store: Path
+    """The SQLite file."""
+    lock: Path
+    used: frozenset[Reason] = DIMENSIONS
+    access: Mapping[str, AccessTemplate] = field(default_factory=dict)
+    servers: Mapping[str, ServerConfig] = field(default_factory=dict)
+    mcp_config: tuple[Path, ...] = ()
+    namespaces: Mapping[str, NamespaceNote] = field(default_factory=dict)
+    tools: Mapping[str, ToolConfig] = field(default_factory=dict)
+    selection: SelectionSettings = field(default_factory=SelectionSettings)
+    profiles: Mapping[str, RuntimeContext] = field(default_factory=dict)
+    """Each with the environment it names, or else this deployment's."""
+    record: Record = Record.TERMS
+    client_prefix: str = ""
+    evaluation: Mapping[str, Any] = field(default_factory=dict)
+    """The `[evaluation]` table as it stands in the file."""
+    warnings: tuple[Notice, ...] = ()
+
+    def context(self, profile: str, *, stage: str | None = None) -> RuntimeContext:
+        """Return the runtime context of a profile, in another stage where one is given.
+
+        Raises:
+            ConfigError: There is no such profile.
+        """
+        found = self.profiles.get(profile)
+        if found is None:
+            raise ConfigError(
+                f"there is no profile {profile!r}", f"{self.file}: profiles", nearest(profile, self.profiles)
+            )
+        return found if stage is None else replace(found, stage=stage)
+
+    def reachable(self) -> dict[str, ServerSettings]:
+        """Return the settings of every server that has no problem."""
+        return {name: server.settings() for name, server in self.servers.items() if server.problem is None}
+
+    def deployment(self) -> Deployment:
+        """Return what the service's verbs need of this configuration."""
+        tools = self.tools.items()
+        servers = self.servers.items()
+        return Deployment(
+            templates=self.access,
+            used=self.used,
+            switches={
+                name: Switch(enabled=tool.enabled, pinned=tool.pinned)
+                for name, tool in tools
+                if (tool.enabled, tool.pinned) != (None, None)
+            },
+            curation={
+                name: Curation(summary=tool.summary, examples=tool.examples, keywords=tool.keywords)
+                for name, tool in tools
+                if (tool.summary, tool.examples, tool.keywords) != (None, None, None)
+            },
+            propose={name: server.propose for name, server in servers if server.propose},
+            namespaces_of={name: server.namespace for name, server in servers if server.namespace != name},
+            deadlines_s={
+                name: server.refresh_timeout_s for name, server in servers if server.refresh_timeout_s is not None
+            },
+            selection=self.selection,
+            record=self.record,
+        )

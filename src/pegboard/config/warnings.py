@@ -1,0 +1,99 @@
+"""Warnings: what a configuration says that cannot mean what its author thinks. Policy fails closed on each of them.
+
+A row is a question about the whole configuration; a new question is a new row.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from pegboard.config.parsers import At, nearest
+from pegboard.config.values import Config, Notice, Trust
+from pegboard.core.policy import Reason
+
+__all__ = ["warnings_of"]
+
+# Which dimension a field of an access template states.
+_STATES: dict[str, Reason] = {
+    "required_scopes": Reason.SCOPE,
+    "required_roles": Reason.ROLE,
+    "required_flags": Reason.FLAG,
+    "tenants": Reason.TENANT,
+    "environments": Reason.ENVIRONMENT,
+    "allowed_stages": Reason.STAGE,
+    "minimum_clearance": Reason.CLEARANCE,
+}
+
+
+def warnings_of(config: Config) -> tuple[Notice, ...]:
+    """Return every warning, in the order of the rows below."""
+    return tuple(notice for question in _QUESTIONS for notice in question(config))
+
+
+def _silent_templates(config: Config) -> Iterator[Notice]:
+    for name, template in config.access.items():
+        for field, dimension in _STATES.items():
+            stated = getattr(template, field) is not None
+            if dimension in config.used and not stated:
+                yield _notice(config, ("access", name), f"{field} is not stated, so it lets nobody in")
+            if stated and dimension not in config.used:
+                yield _notice(
+                    config, ("access", name), f"{field} is not asked: {str(dimension)!r} is not in dimensions.used"
+                )
+
+
+def _unknown_templates(config: Config) -> Iterator[Notice]:
+    for name, server in config.servers.items():
+        for rule in server.propose:
+            access = rule.proposal.access
+            if access is not None and access not in config.access:
+                problem = (
+                    f"proposes the access template {access!r}, which does not exist; {nearest(access, config.access)}"
+                )
+                yield _notice(config, ("servers", name, "propose"), problem)
+
+
+def _shared_namespaces(config: Config) -> Iterator[Notice]:
+    used = Counter(server.namespace for server in config.servers.values())
+    for name, server in config.servers.items():
+        if used[server.namespace] > 1:
+            problem = f"shares the namespace {server.namespace!r} with another server; equal tool names will collide"
+            yield _notice(config, ("servers", name), problem)
+
+
+def _unknown_servers(config: Config) -> Iterator[Notice]:
+    for name, profile in config.profiles.items():
+        for server in sorted(profile.servers - config.servers.keys()):
+            problem = f"approves the server {server!r}, which is not configured; {nearest(server, config.servers)}"
+            yield _notice(config, ("profiles", name, "servers"), problem)
+
+
+def _unapproved_namespaces(config: Config) -> Iterator[Notice]:
+    approved = {path for path, note in config.namespaces.items() if note.approved}
+    for name, profile in config.profiles.items():
+        for path in sorted(profile.approved_namespaces - approved):
+            problem = f"approves the namespace {path!r}, which [namespaces] does not"
+            yield _notice(config, ("profiles", name, "approved_namespaces"), problem)
+
+
+def _trust(config: Config) -> Iterator[Notice]:
+    for name, server in config.servers.items():
+        if server.trust is Trust.FOLLOW:
+            problem = "'follow' is not available in this version: changes wait for review"
+            yield _notice(config, ("servers", name, "trust"), problem)
+
+
+_QUESTIONS: tuple[Callable[[Config], Iterator[Notice]], ...] = (
+    _silent_templates,
+    _unknown_templates,
+    _shared_namespaces,
+    _unknown_servers,
+    _unapproved_namespaces,
+    _trust,
+)
+
+
+def _notice(config: Config, path: tuple[str, ...], problem: str) -> Notice:
+    at = At(str(config.file))
+    for key in path:
+        at = at.key(key)
+    return Notice(where=str(at), problem=problem)

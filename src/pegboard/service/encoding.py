@@ -1,0 +1,83 @@
+"""Vectors: of the catalog's documents, made once for each text and kept, and of tasks, made at each request.
+
+An encoder that fails costs a channel of the ranking and nothing else: the words of the task still rank, and the
+trace says which channel was missing. It never costs the filter, and never loads more tools (law 7).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegboard.core.catalog import CatalogEntry
+from pegboard.core.errors import EncoderError
+from pegboard.core.names import digest_bytes
+from pegboard.retrieval.documents import dense_text, document
+from pegboard.retrieval.query import texts_to_encode
+from pegboard.service.ports import Encoder, VectorStore
+
+__all__ = ["Encoders"]
+
+# Documents encoded between two looks at progress and two writes; what was written survives an interruption.
+_BATCH = 256
+
+Matrix = NDArray[np.int8]
+
+
+class Encoders:
+    """The encoders of a deployment by channel, and the store that keeps the vectors of documents."""
+
+    def __init__(
+        self,
+        channels: Mapping[str, Encoder],
+        store: VectorStore,
+        progress: Callable[[str, int, int], None] = lambda channel, done, total: None,
+    ) -> None:
+        self._channels = dict(channels)
+        self._store = store
+        self._progress = progress
+
+    async def documents(self, entries: Sequence[CatalogEntry]) -> tuple[dict[str, Matrix], dict[str, str]]:
+        """Return the vectors of *entries* by channel, row by row, and the model ids that made them.
+
+        A text that was encoded before is taken from the store. A channel whose encoder fails is left out whole.
+        """
+        texts = [dense_text(document(entry)) for entry in entries] if self._channels else []
+        matrices: dict[str, Matrix] = {}
+        models: dict[str, str] = {}
+        for channel, encoder in self._channels.items():
+            try:
+                matrices[channel] = await self._matrix(channel, encoder, texts)
+            except EncoderError:
+                continue
+            models[channel] = encoder.model_id
+        return matrices, models
+
+    async def tasks(self, tasks: Sequence[str], channels: Sequence[str]) -> dict[str, tuple[bytes, ...]]:
+        """Return the vectors of a request by channel, in the order of `texts_to_encode`; a failing one is left out."""
+        texts = texts_to_encode(tasks)
+        found: dict[str, tuple[bytes, ...]] = {}
+        for channel in channels:
+            encoder = self._channels.get(channel)
+            if encoder is None or not texts:
+                continue
+            try:
+                found[channel] = tuple(row.tobytes() for row in await encoder.encode(texts))
+            except EncoderError:
+                continue
+        return found
+
+    async def _matrix(self, channel: str, encoder: Encoder, texts: Sequence[str]) -> Matrix:
+        digests = [digest_bytes(text.encode()) for text in texts]
+        known = await self._store.vectors(encoder.model_id, set(digests))
+        missing = {key: text for key, text in zip(digests, texts, strict=True) if key not in known}
+        keys = list(missing)
+        for start in range(0, len(keys), _BATCH):
+            batch = keys[start : start + _BATCH]
+            rows = await encoder.encode([missing[key] for key in batch])
+            made = {key: row.tobytes() for key, row in zip(batch, rows, strict=True)}
+            await self._store.keep_vectors(encoder.model_id, made)
+            known.update(made)
+            self._progress(channel, min(start + _BATCH, len(keys)), len(keys))
+        joined = b"".join(known[key] for key in digests)
+        return np.frombuffer(joined, dtype=np.int8).reshape(len(texts), encoder.dimensions)

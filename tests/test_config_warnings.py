@@ -1,0 +1,48 @@
+"""What a configuration says that cannot mean what its author thinks: told, and policy fails closed on it."""
+
+from pathlib import Path
+
+from pegboard.config.load import load_config
+from pegboard.config.values import Config
+
+
+def _warned(config: Config) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for notice in config.warnings:
+        found.setdefault(notice.where.partition(": ")[2], []).append(notice.problem)
+    return found
+
+
+def test_what_policy_will_never_let_in_is_a_warning(tmp_path: Path):
+    path = tmp_path / "pegboard.toml"
+    path.write_text(
+        """
+        [dimensions]
+        used = ["scopes", "stage"]
+        [access.read]
+        required_scopes = []
+        tenants = ["acme"]
+        [servers.crm]
+        command = ["crm"]
+        trust = "follow"
+        propose = [{ match = "*", access = "raed" }]
+        [servers.mail]
+        command = ["mail"]
+        namespace = "crm"
+        [profiles.a]
+        servers = ["crn", "mail"]
+        approved_namespaces = ["crm"]
+        """
+    )
+    assert _warned(load_config(path, {})) == {
+        "access.read": [
+            "tenants is not asked: 'tenant' is not in dimensions.used",
+            "allowed_stages is not stated, so it lets nobody in",
+        ],
+        "servers.crm.propose": ["proposes the access template 'raed', which does not exist; did you mean 'read'?"],
+        "servers.crm": ["shares the namespace 'crm' with another server; equal tool names will collide"],
+        "servers.mail": ["shares the namespace 'crm' with another server; equal tool names will collide"],
+        "profiles.a.servers": ["approves the server 'crn', which is not configured; did you mean 'crm'?"],
+        "profiles.a.approved_namespaces": ["approves the namespace 'crm', which [namespaces] does not"],
+        "servers.crm.trust": ["'follow' is not available in this version: changes wait for review"],
+    }
