@@ -11,7 +11,7 @@ from pathlib import Path
 from pegboard.adapters.clock import SystemClock
 from pegboard.adapters.encoders import OnnxEncoder, StaticEncoder
 from pegboard.adapters.files import LockFileAt
-from pegboard.adapters.mcp_client import McpServers
+from pegboard.adapters.mcp_settings import ServerSettings
 from pegboard.adapters.memory import MemoryLockFile, MemoryStore
 from pegboard.adapters.sqlite import SqliteStore
 from pegboard.adapters.tokens import token_counter
@@ -80,13 +80,13 @@ def build(config: Config) -> System:
     Raises:
         StoreError: The store cannot be opened.
     """
-    servers = _Servers(McpServers(config.reachable()), {n: s.problem for n, s in config.servers.items() if s.problem})
+    servers = _Servers(config.reachable(), {n: s.problem for n, s in config.servers.items() if s.problem})
     return _system(SqliteStore.open(config.store), LockFileAt(config.lock), servers, SystemClock(), config.deployment())
 
 
 def in_memory(deployment: Deployment, servers: ToolServers | None = None, clock: Clock | None = None) -> System:
     """Build a system that keeps everything in this process."""
-    return _system(MemoryStore(), MemoryLockFile(), servers or McpServers({}), clock or SystemClock(), deployment)
+    return _system(MemoryStore(), MemoryLockFile(), servers or _Servers({}, {}), clock or SystemClock(), deployment)
 
 
 def packages() -> dict[str, str]:
@@ -97,19 +97,22 @@ def packages() -> dict[str, str]:
 class _Servers:
     """The configured servers; one that is configured wrong is there, and cannot be reached for that reason."""
 
-    def __init__(self, reachable: McpServers, problems: Mapping[str, str]) -> None:
-        self._reachable = reachable
+    def __init__(self, settings: Mapping[str, ServerSettings], problems: Mapping[str, str]) -> None:
+        self._settings = settings
         self._problems = problems
 
     def names(self) -> tuple[str, ...]:
-        return tuple(sorted({*self._reachable.names(), *self._problems}))
+        return tuple(sorted({*self._settings, *self._problems}))
 
     def connect(self, server: str) -> AbstractAsyncContextManager[ToolServer]:
         if server in self._problems:
             raise UnreachableServerError(
                 server, self._problems[server], f"servers.{server}", "correct its configuration"
             )
-        return self._reachable.connect(server)
+        # Imported here: the protocol's library takes half of the time that a `pegboard select` takes, which needs none.
+        from pegboard.adapters.mcp_client import McpServers
+
+        return McpServers(self._settings).connect(server)
 
 
 def _channels() -> dict[str, Encoder]:

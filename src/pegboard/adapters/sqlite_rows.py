@@ -8,16 +8,15 @@ Source: RFC 8878 (Zstandard).
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
 from pegboard.adapters.store_errors import damaged, refused
-from pegboard.core.catalog import CatalogEntry, Flow, Proposal, Reach, Risk, to_row
-from pegboard.core.names import canonical_json
+from pegboard.core.catalog import CatalogEntry, from_row, row_bytes
+from pegboard.core.names import digest_bytes
 
 __all__ = [
     "address",
@@ -35,7 +34,6 @@ __all__ = [
 # A damaged frame may claim any size; nothing we write comes near this.
 _MAX_BYTES = 1 << 30
 _HASH = "sha256:"
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 _DECODER = json.JSONDecoder()
 
 
@@ -87,25 +85,17 @@ def write_entry(entry: CatalogEntry, frames: zstandard.ZstdCompressor) -> bytes:
     Raises:
         StoreError: The entry's `row` is not the digest of its fields; stored, it could never be read again.
     """
-    row = to_row(entry)
-    # A row holds text and truth values under plain keys, no number: there the encoder's own output is the canonical
-    # form, at a tenth of the cost. The digest says whether that is so; if not, the long way.
-    body = _ENCODER.encode(row).encode("utf-8", "surrogatepass")
-    if _address_of(body) != entry.row:
-        try:
-            body = canonical_json(row)
-        except ValueError as error:
-            raise refused(f"the entry {entry.tool_id!r} cannot be written: {error}") from error
-        if _address_of(body) != entry.row:
-            raise refused(f"the entry {entry.tool_id!r} does not have the digest of its fields")
+    try:
+        body = row_bytes(entry)
+    except ValueError as error:
+        raise refused(f"the entry {entry.tool_id!r} cannot be written: {error}") from error
+    if digest_bytes(body) != entry.row:
+        raise refused(f"the entry {entry.tool_id!r} does not have the digest of its fields")
     return frames.compress(body)
 
 
 def read_entry(tool_id: str, row: bytes, packed: bytes, frames: zstandard.ZstdDecompressor) -> CatalogEntry:
     """Rebuild an entry from its row, whose digest is checked.
-
-    Equal to `from_row`, which computes the address from the fields again; here it is that of the bytes just read.
-    Measured on 10,000 real tools: 7 us against 125 us each.
 
     Raises:
         StoreError: The row is not what was written.
@@ -114,19 +104,12 @@ def read_entry(tool_id: str, row: bytes, packed: bytes, frames: zstandard.ZstdDe
     if hashlib.sha256(body).digest() != row:
         raise damaged(f"the row of {tool_id!r} is not that of the digest {address(row)}")
     try:
-        fields: dict[str, Any] = _DECODER.decode(body.decode("utf-8"))
-        for name in fields.keys() & _PARSED.keys():
-            fields[name] = _PARSED[name](fields[name])
-        entry = CatalogEntry(row=address(row), **fields)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        entry = from_row(_DECODER.decode(body.decode("utf-8")), address(row))
+    except ValueError as error:
         raise damaged(f"the row of {tool_id!r} is no catalog entry") from error
     if entry.tool_id != tool_id:
         raise damaged(f"the row of {entry.tool_id!r} is filed under {tool_id!r}")
     return entry
-
-
-def _address_of(body: bytes) -> str:
-    return _HASH + hashlib.sha256(body).hexdigest()
 
 
 def pack_ids(ids: Sequence[int]) -> bytes:
@@ -146,21 +129,3 @@ def unpack_ids(packed: bytes, what: str) -> list[int]:
         raise damaged(what)
     steps: NDArray[np.int64] = np.frombuffer(body, dtype="<i8")
     return [int(number) for number in np.cumsum(steps).tolist()]
-
-
-def _proposal(row: Any) -> Proposal:
-    return Proposal(
-        access=row["access"],
-        risk=None if row["risk"] is None else Risk(row["risk"]),
-        reach=None if row["reach"] is None else Reach(row["reach"]),
-        flow=None if row["flow"] is None else frozenset(map(Flow, row["flow"])),
-    )
-
-
-_PARSED: dict[str, Callable[[Any], Any]] = {
-    "examples": tuple,
-    "keywords": tuple,
-    "mentions": tuple,
-    "pinned": tuple,
-    "proposal": _proposal,
-}

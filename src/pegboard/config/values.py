@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from pegboard.adapters.mcp_client import ServerSettings
+from pegboard.adapters.mcp_settings import ServerSettings
 from pegboard.config.parsers import nearest
 from pegboard.core.context import RuntimeContext
 from pegboard.core.errors import ConfigError

@@ -14,9 +14,21 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, cast
 
-from pegboard.core.names import Json, compact_json, digest, short
+from pegboard.core.names import Json, compact_json, digest, digest_bytes, short
 
-__all__ = ["ALWAYS", "CatalogEntry", "Flow", "Proposal", "Reach", "Risk", "declare", "from_row", "to_row", "with_row"]
+__all__ = [
+    "ALWAYS",
+    "CatalogEntry",
+    "Flow",
+    "Proposal",
+    "Reach",
+    "Risk",
+    "declare",
+    "from_row",
+    "row_bytes",
+    "to_row",
+    "with_row",
+]
 
 # `pinned` holds the stages in which a tool is loaded without ranking; this one stands for all of them.
 ALWAYS = "*"
@@ -173,42 +185,49 @@ def declare(
 
 
 def to_row(entry: CatalogEntry) -> dict[str, Json]:
-    """Return every field but `row` as JSON, defaults left out: what a store keeps and `row` is the digest of."""
+    """Return every field but `row` as JSON, defaults left out: what a store keeps."""
     found: dict[str, Json] = {}
-    for field in fields(CatalogEntry):
-        value = getattr(entry, field.name)
-        if field.name == "row" or value == field.default:
-            continue
-        found[field.name] = _PLAIN.get(field.name, _same)(value)
+    for name, default in _FIELDS:
+        value = getattr(entry, name)
+        if value != default:
+            found[name] = _PLAIN.get(name, _same)(value)
     return found
 
 
-def from_row(row: Mapping[str, Json]) -> CatalogEntry:
-    """Rebuild the entry of a stored row; `row` is computed anew, so a changed row cannot keep its address.
+def row_bytes(entry: CatalogEntry) -> bytes:
+    """Return the canonical form of the row, whose digest is the entry's address.
+
+    A row holds texts and truth values under plain keys and no number, where the encoder's own output is RFC 8785's.
+
+    Raises:
+        ValueError: A text holds a lone surrogate.
+    """
+    return _ENCODER.encode(to_row(entry)).encode()
+
+
+def from_row(row: Mapping[str, Any], address: str | None = None) -> CatalogEntry:
+    """Rebuild the entry of a stored row.
+
+    Args:
+        row: What `to_row` returned.
+        address: The digest of the bytes that the row was just read from; unsaid: it is computed from the fields, so
+            that a changed row cannot keep its address.
 
     Raises:
         ValueError: The row is not one that `to_row` wrote.
     """
-    known = {field.name for field in fields(CatalogEntry)} - {"row"}
-    if unknown := row.keys() - known:
-        raise ValueError(f"unknown field {min(unknown)!r}")
     try:
         values = {name: _PARSED.get(name, _same)(value) for name, value in row.items()}
-        return with_row(CatalogEntry(row="", **values))
+        entry = CatalogEntry(row=address or "", **values)
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(str(error)) from error
+    return entry if address else with_row(entry)
 
 
 def with_row(entry: CatalogEntry, **changes: Any) -> CatalogEntry:
-    """Return the entry with *changes* made and its content address computed anew.
-
-    Raises:
-        ValueError: A change is of what the server declares: `declare` it anew, so that its hash is of its content.
-    """
-    if touched := changes.keys() & _DECLARED:
-        raise ValueError(f"{min(touched)!r} is declared by the server; changing it makes another tool")
+    """Return the entry with *changes* made and its content address computed anew."""
     changed = replace(entry, **changes)
-    return replace(changed, row=digest(to_row(changed)))
+    return replace(changed, row=digest_bytes(row_bytes(changed)))
 
 
 def _same(value: Any) -> Any:
@@ -247,3 +266,5 @@ _PARSED: dict[str, Callable[[Any], Any]] = {
     "pinned": tuple,
     "proposal": _proposal,
 }
+_FIELDS = tuple((field.name, field.default) for field in fields(CatalogEntry) if field.name != "row")
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False)
