@@ -225,7 +225,13 @@ def from_row(row: Mapping[str, Any], address: str | None = None) -> CatalogEntry
 
 
 def with_row(entry: CatalogEntry, **changes: Any) -> CatalogEntry:
-    """Return the entry with *changes* made and its content address computed anew."""
+    """Return the entry with *changes* made and its content address computed anew.
+
+    Raises:
+        ValueError: A change is of what the server declares: `declare` it anew, so that its hash is of its content.
+    """
+    if touched := changes.keys() & _DECLARED:
+        raise ValueError(f"{min(touched)!r} is declared by the server; changing it makes another tool")
     changed = replace(entry, **changes)
     return replace(changed, row=digest_bytes(row_bytes(changed)))
 
