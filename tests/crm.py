@@ -6,15 +6,20 @@ Everything here is ours. `CRM.view()` binds it as a published state; pass change
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from pegboard.core.aliases import alias
 from pegboard.core.catalog import CatalogEntry, Reach, Risk, declare
 from pegboard.core.context import RuntimeContext
 from pegboard.core.lock import Lock, LockLine
+from pegboard.core.names import compact_json
 from pegboard.core.policy import AccessTemplate, Policy, Reason, Switch
 from pegboard.core.revocations import NO_REVOCATIONS, Revocations
 from pegboard.core.snapshot import Snapshot
 from pegboard.engine.asking import Ask, SelectionSettings
+from pegboard.engine.rendering import served_tool
 from pegboard.engine.select import select
-from pegboard.engine.selection import Selection
+from pegboard.engine.selection import Selection, mcp_tool
 from pegboard.engine.view import View
 from pegboard.retrieval.index import Index
 from pegboard.retrieval.query import analyse
@@ -135,8 +140,17 @@ def view(
         policy(lock(snapshot.entries)) if rules is None else rules,
         Index.build(snapshot.entries) if index else None,
         encoding="characters/4",
-        count_tokens=lambda text: -(-len(text) // 4),
+        count_tokens=count,
+        tokens=np.array(
+            [count(compact_json(mcp_tool(served_tool(e, e.mentions), alias(e.tool_id)))) for e in snapshot.entries],
+            np.int32,
+        ),
     )
+
+
+def count(text: str) -> int:
+    """Estimate tokens as a deployment without an exact counter does."""
+    return -(-len(text) // 4)
 
 
 def ask(*tasks: str, **more: object) -> Ask:

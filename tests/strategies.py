@@ -6,7 +6,7 @@ text, the star, names that begin alike.
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -92,6 +92,7 @@ declarations: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 )
 entries: st.SearchStrategy[CatalogEntry] = declarations.map(lambda parts: declare(**parts))
 
+
 # Policy looks at few parts of an entry; these draw those widely and the rest hardly at all.
 @cache
 def _plain(
@@ -171,7 +172,16 @@ STRONG = RuntimeContext(
     environment="production",
     clearance=2**80,
 )
-callers: st.SearchStrategy[RuntimeContext] = st.one_of(contexts, st.just(STRONG))
+# Most callers have most rights: one or two of the strong caller's facts are other ones.
+_near = st.builds(
+    lambda other, names: replace(STRONG, **{name: getattr(other, name) for name in names}),
+    contexts,
+    st.lists(
+        st.sampled_from(["tenant", "environment", "stage", "scopes", "roles", "flags", "servers", "clearance", "user"]),
+        max_size=2,
+    ),
+)
+callers: st.SearchStrategy[RuntimeContext] = st.one_of(contexts, _near, _near)
 
 
 def lock_line(entry: CatalogEntry, access: str = "open", **changes: Any) -> LockLine:
@@ -226,7 +236,8 @@ class Deployment:
 @st.composite
 def deployments(draw: st.DrawFn) -> Deployment:
     """Draw a catalog with its policy: some tools unlocked, some locked with another content, templates missing."""
-    snapshot = draw(snapshots)
+    found = draw(st.lists(plain_entries, min_size=1, max_size=6, unique_by=lambda entry: entry.tool_id))
+    snapshot = Snapshot.of(1, found)
     lines = []
     for entry in snapshot.entries:
         how = draw(st.sampled_from(["as declared", "as declared", "as declared", "changed", "unlocked"]))
@@ -234,7 +245,7 @@ def deployments(draw: st.DrawFn) -> Deployment:
             changes = {"hash": draw(hashes)} if how == "changed" else {}
             lines.append(lock_line(entry, draw(st.sampled_from([*TEMPLATES, "missing"])), **changes))
     kinds = st.one_of(templates, loose_templates, loose_templates)
-    switched = st.sampled_from([entry.tool_id for entry in snapshot.entries] or ["nothing"])
+    switched = st.sampled_from([entry.tool_id for entry in found])
     switch = st.builds(Switch, enabled=st.none() | st.booleans(), pinned=st.none() | pins)
     policy = Policy(
         lock=Lock.of(lines),

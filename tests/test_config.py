@@ -325,10 +325,18 @@ def test_what_is_wrong_is_named_with_its_place(
     assert "s3cret" not in f"{found.problem} {found.fix}"
 
 
-@pytest.mark.parametrize("part", ["identity", "approvals", "limits", "policy", "arms", "retrieval"])
+@pytest.mark.parametrize("part", ["identity", "limits", "policy", "arms", "retrieval"])
 def test_a_part_whose_time_is_still_to_come_is_refused_and_not_ignored(part: str, tmp_path: Path):
     found = refused(tmp_path, f"[{part}]")
     assert found.problem == f"'{part}' is not available in this version"
+
+
+def test_approvals_are_asked_before_the_named_risks_and_reaches(tmp_path: Path):
+    (tmp_path / "pegboard.toml").write_text('[approvals]\nrisk = ["write"]\nreach = []\n')
+    deployment = load_config(tmp_path / "pegboard.toml", {}).deployment()
+    assert (deployment.ask_before, deployment.ask_before_reach) == ({Risk.WRITE}, frozenset())
+    unsaid = load_config(tmp_path / "nothing.toml", {}).deployment()
+    assert (unsaid.ask_before, unsaid.ask_before_reach) == ({Risk.DESTRUCTIVE}, {Reach.OPEN})
 
 
 def test_everything_that_is_wrong_is_found_at_once(tmp_path: Path):

@@ -18,7 +18,7 @@ from anyio.from_thread import start_blocking_portal
 
 from pegboard.core.context import RuntimeContext
 from pegboard.core.errors import InvalidEntryError
-from pegboard.core.policy import AccessTemplate, Reason
+from pegboard.core.policy import DIMENSION_OF, AccessTemplate, Reason
 from pegboard.engine.explain import Explanation
 from pegboard.engine.gate import ProposedCall
 from pegboard.engine.intake import take_in_lines
@@ -31,16 +31,6 @@ from pegboard.wiring import System, in_memory, open_system
 __all__ = ["Board"]
 
 _Result = TypeVar("_Result")
-# What a template states makes its dimension a used one: a rule that someone wrote is never left unasked.
-_STATED_BY: dict[str, Reason] = {
-    "required_scopes": Reason.SCOPE,
-    "required_roles": Reason.ROLE,
-    "required_flags": Reason.FLAG,
-    "tenants": Reason.TENANT,
-    "environments": Reason.ENVIRONMENT,
-    "allowed_stages": Reason.STAGE,
-    "minimum_clearance": Reason.CLEARANCE,
-}
 
 
 class Board:
@@ -87,7 +77,7 @@ class Board:
         entries, refused = take_in_lines(raws)
         for refusal in refused:
             raise InvalidEntryError(name=refusal.name, reason=refusal.reason)
-        stated = {_STATED_BY[name] for template in access.values() for name in template.to_json()}
+        stated = {DIMENSION_OF[name] for template in access.values() for name in template.to_json()}
         board = cls(in_memory(Deployment(templates=dict(access), used=frozenset(stated) if used is None else used)))
         try:
             board._run(lambda: board._system.importer.lines(raws, by="program"))

@@ -128,7 +128,7 @@ def _system(
 ) -> System:
     encoding, count_tokens = token_counter()
     complete = replace(deployment, encoding=encoding, count_tokens=count_tokens, packages=packages())
-    catalog = Catalog(store, store, lock_file, clock, complete, Encoders(_channels(), store))
+    catalog = Catalog(store, store, lock_file, clock, complete, Encoders(_channels(), store), store)
     keeper = LockKeeper(catalog)
     return System(
         store=store,

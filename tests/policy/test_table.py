@@ -7,14 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.catalog import declare
+from pegboard.core.catalog import CatalogEntry, declare, with_row
 from pegboard.core.context import RuntimeContext
 from pegboard.core.lock import Lock
-from pegboard.core.policy import CHECKS, AccessTemplate, Policy, Reason, access_rule, decide, decide_tool
+from pegboard.core.policy import (
+    CHECKS,
+    AccessRule,
+    AccessTemplate,
+    Policy,
+    Reason,
+    Switch,
+    access_rule,
+    decide,
+    decide_tool,
+)
 from pegboard.core.revocations import NO_REVOCATIONS, Revocations
 from pegboard.core.snapshot import Snapshot
 from pegboard.policy.columns import COLUMNS
 from pegboard.policy.table import BITS, RuleTable
+from tests.core.test_policy import CALLER, FAULTS, RULE
 from tests.strategies import STRONG, Deployment, callers, cases, deployments, lock_line, revocations
 
 OPEN = AccessTemplate(
@@ -36,7 +47,7 @@ POLICY = Policy(lock=Lock.of(map(lock_line, TOOLS)), templates={"open": OPEN})
 TABLE = RuleTable.of(CATALOG, POLICY)
 
 
-@cases(150, 50_000)
+@cases(100, 10_000)
 @given(deployments(), callers, revocations)
 def test_every_tool_is_decided_as_the_reference_decides_it(deployment: Deployment, caller, halts):
     found = RuleTable.of(deployment.snapshot, deployment.policy).eligible(caller, halts)
@@ -57,6 +68,47 @@ def test_every_distinct_rule_is_decided_as_the_reference_decides_it(deployment: 
     assert table.decide(caller).tolist() == wanted
     joined = [access_rule(entry, deployment.policy) for entry in deployment.snapshot.entries]
     assert [table.rules[place] for place in table.rule_of_row] == joined
+
+
+@pytest.mark.parametrize(("rule", "caller", "reason"), FAULTS)
+def test_each_fact_that_denies_alone_denies_here_too(rule: AccessRule, caller: RuntimeContext, reason: Reason):
+    entry, policy = deployed(rule)
+    found = RuleTable.of(Snapshot(number=1, entries=(entry,), digest=""), policy).eligible(caller, NO_REVOCATIONS)
+    assert reason in found.reasons(0)
+    assert found.reasons(0) == decide_tool(entry, policy, caller, NO_REVOCATIONS).reasons
+
+
+@pytest.mark.parametrize("clearance", [2, 3, 2**70])
+def test_a_caller_who_meets_every_fact_is_admitted(clearance: int):
+    entry, policy = deployed(RULE)
+    table = RuleTable.of(Snapshot.of(1, [entry]), policy)
+    assert table.eligible(replace(CALLER, clearance=clearance), NO_REVOCATIONS).reasons(0) == ()
+
+
+def deployed(rule: AccessRule) -> tuple[CatalogEntry, Policy]:
+    """Return a tool and a policy under which it has this rule."""
+    entry = replace(TOOLS[0], enabled=rule.enabled, source_server=rule.server)
+    lines = [lock_line(entry)] if rule.locked else []
+    return entry, Policy(lock=Lock.of(lines), templates={"open": rule.template})
+
+
+def test_tools_that_differ_in_one_fact_only_are_not_taken_for_equal():
+    """Each stands beside the first, which is admitted, and shares everything with it but this fact."""
+    first, *others = [with_row(TOOLS[0], tool_id=f"crm.{number}") for number in range(7)]
+    others[0] = with_row(others[0], enabled=False)
+    others[4] = with_row(others[4], source_server="elsewhere")
+    lines = [
+        lock_line(first),
+        lock_line(others[0]),
+        lock_line(others[1], hash="sha256:" + "0" * 64),
+        lock_line(others[3]),
+        lock_line(others[4]),
+        lock_line(others[5], access="missing"),
+    ]
+    policy = replace(POLICY, lock=Lock.of(lines), switches={others[3].tool_id: Switch(enabled=False)})
+    found = RuleTable.of(Snapshot.of(1, [first, *others]), policy).eligible(STRONG, NO_REVOCATIONS)
+    assert found.mask.tolist() == [True, False, False, False, False, False, False]
+    assert found.removed_by()[Reason.UNLOCKED] == 3
 
 
 def test_every_check_has_a_column_and_every_column_a_check():

@@ -90,6 +90,13 @@ class MemoryStore:
         with self._guard:
             return tuple(self._listings[server] for server in sorted(self._listings))
 
+    async def live(self) -> tuple[tuple[str, str], ...]:
+        """Return the (tool id, schema hash) of everything that servers last listed."""
+        with self._guard:
+            return tuple(
+                (e.tool_id, e.schema_hash) for name in sorted(self._listings) for e in self._listings[name].entries
+            )
+
     async def find(self, tool_id: str, schema_hash: str) -> CatalogEntry | None:
         """Return the newest stored entry of this tool with this declared content, or None."""
         with self._guard:
@@ -196,6 +203,13 @@ class MemoryStore:
         with self._guard:
             for key, vector in vectors.items():
                 self._vectors.setdefault((model_id, key), vector)
+
+    async def prepared(self, key: str) -> bytes | None:
+        """Return None: what is made in this process is held by whoever made it."""
+        return None
+
+    async def keep_prepared(self, key: str, body: bytes) -> None:
+        """Keep nothing."""
 
     def _store(self, entries: Sequence[CatalogEntry]) -> None:
         for entry in entries:

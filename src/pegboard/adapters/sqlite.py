@@ -107,6 +107,10 @@ class SqliteStore:
         """Return the last listing of each server, by name."""
         return await self._aside(catalog.listings)
 
+    async def live(self) -> tuple[tuple[str, str], ...]:
+        """Return the (tool id, schema hash) of everything that servers last listed."""
+        return await self._aside(catalog.live)
+
     async def find(self, tool_id: str, schema_hash: str) -> CatalogEntry | None:
         """Return the newest stored entry of this tool with this declared content, or None."""
         return await self._soon(lambda connection: catalog.find(connection, tool_id, schema_hash))
@@ -174,6 +178,14 @@ class SqliteStore:
     async def keep_vectors(self, model_id: str, vectors: Mapping[str, bytes]) -> None:
         """Keep vectors of texts."""
         await self._aside(lambda connection: kept.keep_vectors(connection, model_id, vectors))
+
+    async def prepared(self, key: str) -> bytes | None:
+        """Return what was made of a catalog version before."""
+        return await self._aside(lambda connection: kept.prepared(connection, key))
+
+    async def keep_prepared(self, key: str, body: bytes) -> None:
+        """Keep what was made of a catalog version."""
+        await self._aside(lambda connection: kept.keep_prepared(connection, key, body))
 
     async def _soon(self, work: _Work[T]) -> T:
         """Do short work here; where another process is in the way, wait for it on a worker thread."""

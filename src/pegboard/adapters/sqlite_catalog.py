@@ -20,7 +20,7 @@ from pegboard.core.catalog import CatalogEntry
 from pegboard.core.snapshot import Snapshot, snapshot_digest
 from pegboard.service.ports import Head, Listing
 
-__all__ = ["find", "head", "keep_listings", "listings", "load", "manifest_ids", "publish", "versions"]
+__all__ = ["find", "head", "keep_listings", "listings", "live", "load", "manifest_ids", "publish", "versions"]
 
 _HEAD = "SELECT number, digest, published_at, by, tools, inputs FROM versions"
 
@@ -110,6 +110,17 @@ def listings(connection: sqlite3.Connection) -> tuple[Listing, ...]:
             "SELECT server, fetched_at, manifest, refused FROM listings ORDER BY server"
         ).fetchall()
         return tuple(_listing(connection, *row) for row in found)
+
+
+def live(connection: sqlite3.Connection) -> tuple[tuple[str, str], ...]:
+    """Return the (tool id, schema hash) of everything listed, without reading any content."""
+    with reading(connection):
+        manifests = connection.execute("SELECT manifest FROM listings ORDER BY server").fetchall()
+        ids = [number for (manifest,) in manifests for number in manifest_ids(connection, manifest)]
+        found = connection.execute(
+            "SELECT tool_id, schema_hash FROM rows WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),)
+        )
+        return tuple((tool_id, address(schema_hash)) for tool_id, schema_hash in found)
 
 
 def find(connection: sqlite3.Connection, tool_id: str, schema_hash: str) -> CatalogEntry | None:

@@ -56,6 +56,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         " closed_at REAL, outcome TEXT)",
         "CREATE TABLE vectors (model_id TEXT NOT NULL, digest TEXT NOT NULL, vector BLOB NOT NULL,"
         " PRIMARY KEY (model_id, digest)) WITHOUT ROWID",
+        "CREATE TABLE prepared (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, body BLOB NOT NULL)",
     ),
 )
 

@@ -1,14 +1,18 @@
-"""Vectors of documents in SQLite, by model and text digest."""
+"""What can be made again, in SQLite: vectors by model and text digest, prepared catalogs by key."""
 
 import sqlite3
 from collections.abc import Collection, Mapping
 
+from pegboard.adapters.sqlite_rows import pack, unpack
 from pegboard.adapters.sqlite_schema import writing
+from pegboard.core.errors import StoreError
 
-__all__ = ["keep_vectors", "vectors"]
+__all__ = ["keep_prepared", "keep_vectors", "prepared", "vectors"]
 
 # A query for a few digests asks for each; beyond this the model's whole table is read once, which is faster.
 _FEW = 500
+# A catalog version has its rows, its token counts and a matrix for each channel; two versions are kept.
+_PREPARED_KEPT = 10
 
 
 def vectors(connection: sqlite3.Connection, model_id: str, digests: Collection[str]) -> dict[str, bytes]:
@@ -30,4 +34,26 @@ def keep_vectors(connection: sqlite3.Connection, model_id: str, made: Mapping[st
     with writing(connection):
         connection.executemany(
             "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", ((model_id, key, vector) for key, vector in made.items())
+        )
+
+
+def prepared(connection: sqlite3.Connection, key: str) -> bytes | None:
+    """Return what is kept under *key*; None also where it is damaged, since it can be made again."""
+    found = connection.execute("SELECT body FROM prepared WHERE key = ?", (key,)).fetchone()
+    if found is None:
+        return None
+    try:
+        return unpack(found[0], key)
+    except StoreError:
+        return None
+
+
+def keep_prepared(connection: sqlite3.Connection, key: str, body: bytes) -> None:
+    """Keep *body* as the newest, and drop what is older than the last few."""
+    packed = pack(body)
+    with writing(connection):
+        connection.execute("INSERT OR REPLACE INTO prepared (key, body) VALUES (?, ?)", (key, packed))
+        connection.execute(
+            "DELETE FROM prepared WHERE number NOT IN (SELECT number FROM prepared ORDER BY number DESC LIMIT ?)",
+            (_PREPARED_KEPT,),
         )

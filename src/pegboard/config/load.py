@@ -16,7 +16,7 @@ from pegboard.config.parsers import At, Problems
 from pegboard.config.reading import read_text
 from pegboard.config.sections import FILE
 from pegboard.config.servers import ServerPart, over, resolve
-from pegboard.config.values import Config, Notice, ServerConfig
+from pegboard.config.values import Approvals, Config, Notice, ServerConfig
 from pegboard.config.warnings import warnings_of
 from pegboard.core.errors import ConfigError
 from pegboard.engine.asking import SelectionSettings
@@ -63,6 +63,7 @@ def _load(path: Path, environ: Mapping[str, str]) -> Config:
         "access": said.get("access", {}),
         "tools": said.get("tools", {}),
         "evaluation": said.get("evaluation", {}),
+        "approvals": said.get("approvals", Approvals()),
         **said.get("dimensions", {}),
         **said.get("names", {}),
         **said.get("traces", {}),

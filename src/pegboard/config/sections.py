@@ -28,7 +28,7 @@ from pegboard.config.parsers import (
     wrong,
 )
 from pegboard.config.servers import Credential, ServerPart, located
-from pegboard.config.values import ToolConfig, Trust
+from pegboard.config.values import Approvals, ToolConfig, Trust
 from pegboard.core.catalog import ALWAYS, Flow, Proposal, Reach, Risk
 from pegboard.core.context import RuntimeContext
 from pegboard.core.policy import DIMENSIONS, AccessTemplate, Reason
@@ -57,6 +57,14 @@ def _dimension(value: Any, at: At) -> Reason:
 
 def _used(value: Any, at: At) -> frozenset[Reason]:
     return frozenset(listing(_dimension)(value, at))
+
+
+def _risks(value: Any, at: At) -> frozenset[Risk]:
+    return frozenset(listing(choice(Risk))(value, at))
+
+
+def _reaches(value: Any, at: At) -> frozenset[Reach]:
+    return frozenset(listing(choice(Reach))(value, at))
 
 
 def _globs(value: Any, at: At) -> tuple[str, ...]:
@@ -205,7 +213,7 @@ FILE: Parser[dict[str, Any]] = section(
     names=section(dict, client_prefix=_client_prefix),
     traces=section(dict, record=choice(Record)),
     identity=later,
-    approvals=later,
+    approvals=section(Approvals, risk=_risks, reach=_reaches),
     limits=later,
     policy=later,
     arms=later,

@@ -12,6 +12,7 @@ from typing import Any
 
 from pegboard.adapters.mcp_settings import ServerSettings
 from pegboard.config.parsers import nearest
+from pegboard.core.catalog import Reach, Risk
 from pegboard.core.context import RuntimeContext
 from pegboard.core.errors import ConfigError
 from pegboard.core.policy import DIMENSIONS, AccessTemplate, Reason, Switch
@@ -21,7 +22,7 @@ from pegboard.engine.proposals import ProposeRule
 from pegboard.engine.trace import Record
 from pegboard.service.deployment import Deployment
 
-__all__ = ["Config", "Notice", "ServerConfig", "ToolConfig", "Trust"]
+__all__ = ["Approvals", "Config", "Notice", "ServerConfig", "ToolConfig", "Trust"]
 
 
 class Trust(StrEnum):
@@ -103,6 +104,14 @@ class ToolConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Approvals:
+    """Which calls need an approval: by the risk or the reach that the lock gives their tool."""
+
+    risk: frozenset[Risk] = frozenset({Risk.DESTRUCTIVE})
+    reach: frozenset[Reach] = frozenset({Reach.OPEN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """A whole configuration. Paths are absolute or relative to the working directory, as the file's own path is."""
 
@@ -120,6 +129,7 @@ class Config:
     selection: SelectionSettings = field(default_factory=SelectionSettings)
     profiles: Mapping[str, RuntimeContext] = field(default_factory=dict)
     """Each with the environment it names, or else this deployment's."""
+    approvals: Approvals = Approvals()
     record: Record = Record.TERMS
     client_prefix: str = ""
     evaluation: Mapping[str, Any] = field(default_factory=dict)
@@ -167,4 +177,6 @@ class Config:
             },
             selection=self.selection,
             record=self.record,
+            ask_before=self.approvals.risk,
+            ask_before_reach=self.approvals.reach,
         )

@@ -8,20 +8,11 @@ from collections.abc import Callable, Iterator
 
 from pegboard.config.parsers import At, nearest
 from pegboard.config.values import Config, Notice, Trust
-from pegboard.core.policy import Reason
+from pegboard.core.policy import DIMENSION_OF
 
 __all__ = ["warnings_of"]
 
 # Which dimension a field of an access template states.
-_STATES: dict[str, Reason] = {
-    "required_scopes": Reason.SCOPE,
-    "required_roles": Reason.ROLE,
-    "required_flags": Reason.FLAG,
-    "tenants": Reason.TENANT,
-    "environments": Reason.ENVIRONMENT,
-    "allowed_stages": Reason.STAGE,
-    "minimum_clearance": Reason.CLEARANCE,
-}
 
 
 def warnings_of(config: Config) -> tuple[Notice, ...]:
@@ -31,7 +22,7 @@ def warnings_of(config: Config) -> tuple[Notice, ...]:
 
 def _silent_templates(config: Config) -> Iterator[Notice]:
     for name, template in config.access.items():
-        for field, dimension in _STATES.items():
+        for field, dimension in DIMENSION_OF.items():
             stated = getattr(template, field) is not None
             if dimension in config.used and not stated:
                 yield _notice(config, ("access", name), f"{field} is not stated, so it lets nobody in")

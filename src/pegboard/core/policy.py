@@ -26,6 +26,7 @@ __all__ = [
     "ANY",
     "CHECKS",
     "DIMENSIONS",
+    "DIMENSION_OF",
     "AccessRule",
     "AccessTemplate",
     "Decision",
@@ -84,6 +85,18 @@ class AccessTemplate:
             if value is not None:
                 found[name] = sorted(value) if isinstance(value, frozenset) else value
         return found
+
+
+# Which dimension each field of a template states.
+DIMENSION_OF: dict[str, Reason] = {
+    "required_scopes": Reason.SCOPE,
+    "required_roles": Reason.ROLE,
+    "required_flags": Reason.FLAG,
+    "tenants": Reason.TENANT,
+    "environments": Reason.ENVIRONMENT,
+    "allowed_stages": Reason.STAGE,
+    "minimum_clearance": Reason.CLEARANCE,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

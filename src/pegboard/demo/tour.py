@@ -16,11 +16,9 @@ from rich.markup import escape
 
 from pegboard.core.context import RuntimeContext
 from pegboard.core.errors import ConfigError
-from pegboard.core.names import compact_json
 from pegboard.core.text import one_line
 from pegboard.engine.gate import ProposedCall
-from pegboard.engine.rendering import served_tool
-from pegboard.engine.selection import Selection, mcp_tool
+from pegboard.engine.selection import Selection
 from pegboard.service.gatekeeper import CallAnswer
 from pegboard.service.refresher import ServerReport
 from pegboard.service.selector import Request
@@ -78,9 +76,9 @@ class _Tour:
 
     async def _count_all(self, system: System) -> None:
         self._step("What the prompt would cost with every tool in it")
-        total, view = await _all_tools_tokens(system)
-        self._say(f"{len(view)} tools take {total:,} tokens of definitions ({system.catalog.deployment.encoding}).")
-        self._total = total
+        view = (await system.catalog.current()).view
+        self._total = int(view.tokens.sum())
+        self._say(f"{len(view.tokens)} tools take {self._total:,} tokens of definitions ({view.encoding}).")
 
     async def _ask_as_two(self, system: System) -> Selection:
         self._step("One request, asked for two people")
@@ -207,14 +205,6 @@ def _fresh(place: Path) -> Path:
 
 def _context(place: Path, name: str) -> RuntimeContext:
     return read_config(place / "pegboard.toml").context(name)
-
-
-async def _all_tools_tokens(system: System) -> tuple[int, list[str]]:
-    """Count the definitions of every tool as MCP lists them."""
-    entries = (await system.catalog.current()).view.snapshot.entries
-    count = system.catalog.deployment.count_tokens
-    served = [served_tool(entry, entry.mentions) for entry in entries]
-    return sum(count(compact_json(mcp_tool(one, one.tool_id))) for one in served), [one.tool_id for one in served]
 
 
 def _said(answer: CallAnswer) -> str:

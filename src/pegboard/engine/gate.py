@@ -130,10 +130,10 @@ class GateFacts:
     former: Mapping[str, CatalogEntry] = field(default_factory=dict)
     """Schema hash -> entry."""
     revocations_max_age_s: float = REVOCATIONS_MAX_AGE_S
-    ask_before: frozenset[str] = frozenset({Risk.DESTRUCTIVE})
+    ask_before: frozenset[Risk] = frozenset({Risk.DESTRUCTIVE})
     """The risks, as locked, of which a call needs an approval."""
-    ask_before_open: bool = True
-    """Whether a call of a tool of open reach needs one, whatever its risk."""
+    ask_before_reach: frozenset[Reach] = frozenset({Reach.OPEN})
+    """The reaches, as locked, of which one does, whatever the risk."""
     validators: Validators = field(default_factory=Validators, compare=False)
 
 
@@ -226,7 +226,7 @@ def _approved(judged: Judged) -> Judged | Verdict:
     """Hold back what may only run after someone else's approval, by the risk and reach in the lock."""
     entry, facts = _entry(judged), judged.facts
     line = facts.policy.lock.lines[entry.tool_id]
-    if line.risk in facts.ask_before or (facts.ask_before_open and line.reach is Reach.OPEN):
+    if line.risk in facts.ask_before or line.reach in facts.ask_before_reach:
         message = "this call needs an approval by someone who may give one; nothing was run"
         return Verdict(kind=VerdictKind.APPROVAL_REQUIRED, tool_id=entry.tool_id, message=message)
     return judged

@@ -97,9 +97,13 @@ def _serve(case: Case, fixed: Iterable[Pick], picks: Iterable[Pick]) -> tuple[tu
         if entry.tool_id in case.ask.loaded:
             room -= 1
             continue
-        tool = served_tool(entry, case.view.eligible_siblings(entry, case.seen))
-        name = alias(entry.tool_id)
-        tokens = case.view.count_tokens(compact_json(mcp_tool(tool, name)))
+        siblings = case.view.eligible_siblings(entry, case.seen)
+        tool, name = served_tool(entry, siblings), alias(entry.tool_id)
+        if len(siblings) == len(entry.mentions):
+            tokens = int(case.view.tokens[pick.row])
+        else:
+            # Something is left out for this caller, so what was counted once for all is not what is served.
+            tokens = case.view.count_tokens(compact_json(mcp_tool(tool, name)))
         if pick.why not in _FIXED and budget is not None and tokens > budget:
             over_budget.append(entry.tool_id)
             continue

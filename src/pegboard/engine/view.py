@@ -50,6 +50,8 @@ class View:
     """Which cause stands for a missing index: it is down, or it was dropped because it grew too old."""
     encoding: str
     count_tokens: Callable[[str], int]
+    tokens: NDArray[np.int32] = field(repr=False)
+    """By row: tokens of the whole definition as MCP lists it, every mention shown."""
     _fingerprints: NDArray[np.uint8] = field(repr=False)
     _risks: NDArray[np.int8] = field(repr=False)
     _namespaces: tuple[str, ...] = field(repr=False)
@@ -67,6 +69,7 @@ class View:
         *,
         encoding: str,
         count_tokens: Callable[[str], int],
+        tokens: NDArray[np.int32],
         no_index_cause: Cause = Cause.INDEX_DOWN,
     ) -> "View":
         """Bind a policy to a snapshot and prepare what every request needs."""
@@ -81,6 +84,7 @@ class View:
             no_index_cause=no_index_cause,
             encoding=encoding,
             count_tokens=count_tokens,
+            tokens=tokens,
             _fingerprints=_fingerprints(entries),
             _risks=np.fromiter((_locked_risk(entry, policy).rank for entry in entries), np.int8, len(entries)),
             _namespaces=namespaces,
@@ -130,6 +134,10 @@ class View:
         return any(
             held[number] and (own == path or own.startswith(f"{path}.")) for number, own in enumerate(self._namespaces)
         )
+
+    def all_tokens(self, seen: Seen) -> int:
+        """Return what the definitions of every eligible tool take together."""
+        return int(self.tokens[seen.eligible.rows].sum())
 
     def known_names(self, names: Iterable[str], seen: Seen) -> tuple[str, ...]:
         """Return those of *names* that name an eligible tool."""

@@ -40,7 +40,7 @@ def _held(
     """Build a column whose rules require a set of names, all of which must be held."""
 
     def build(rules: Sequence[AccessRule]) -> Column:
-        sets, number = _distinct(required(rule) for rule in rules)
+        sets, number = _distinct(_a_frozenset(required(rule)) for rule in rules)
         names, flat = _distinct(name for each in sets for name in sorted(each or ()))
         place = {name: position for position, name in enumerate(names)}
         sizes = np.array([len(each or ()) for each in sets], dtype=np.intp)
@@ -68,7 +68,7 @@ def _listed(
     """Build a column whose rules list the values they admit; `*` written out admits every one that is known."""
 
     def build(rules: Sequence[AccessRule]) -> Column:
-        lists, number = _distinct(listed(rule) for rule in rules)
+        lists, number = _distinct(_a_frozenset(listed(rule)) for rule in rules)
         admitting: dict[str, list[int]] = {}
         for position, each in enumerate(lists):
             for name in each or ():
@@ -102,7 +102,7 @@ def _server(rules: Sequence[AccessRule]) -> Column:
 
 def _clearance(rules: Sequence[AccessRule]) -> Column:
     # Levels are compared as Python integers and only their places as machine ones, so no level is too large.
-    stated = [rule.template.minimum_clearance for rule in rules]
+    stated = [level if isinstance(level := rule.template.minimum_clearance, int) else None for rule in rules]
     levels = sorted({level for level in stated if level is not None})
     number = np.array([len(levels) if each is None else bisect_left(levels, each) for each in stated], dtype=np.intp)
 
@@ -133,6 +133,11 @@ def _distinct(values: Iterable[_Value]) -> tuple[list[_Value], NDArray[np.intp]]
     places: dict[_Value, int] = {}
     number = [places.setdefault(value, len(places)) for value in values]
     return list(places), np.array(number, dtype=np.intp)
+
+
+def _a_frozenset(value: frozenset[str] | None) -> frozenset[str] | None:
+    """Take whatever else a template may hold for unstated, which denies."""
+    return value if isinstance(value, frozenset) else None
 
 
 def _a_set(value: AbstractSet[str]) -> Collection[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from pegboard.core.catalog import Reach, Risk
 from pegboard.core.policy import DIMENSIONS, AccessTemplate, Reason, Switch
 from pegboard.engine.asking import SelectionSettings
 from pegboard.engine.compose import Curation
@@ -33,10 +34,10 @@ class Deployment:
     selection_lifetime_s: float = _DAY_S
     revocations_at_most_s: float = 30.0
     """How old the revocations may be at a call; beyond it every call is refused."""
-    ask_before: frozenset[str] = frozenset({"destructive"})
-    """The risks whose calls need an approval."""
-    ask_before_open: bool = True
-    """Whether calls of tools that run whatever they are given need an approval."""
+    ask_before: frozenset[Risk] = frozenset({Risk.DESTRUCTIVE})
+    """The risks, as locked, whose calls need an approval."""
+    ask_before_reach: frozenset[Reach] = frozenset({Reach.OPEN})
+    """The reaches, as locked, whose calls need an approval."""
     encoding: str = "characters/4"
     count_tokens: Callable[[str], int] = lambda text: -(-len(text) // 4)
     packages: Mapping[str, str] = field(default_factory=dict)

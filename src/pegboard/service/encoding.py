@@ -37,15 +37,23 @@ class Encoders:
         self._store = store
         self._progress = progress
 
-    async def documents(self, entries: Sequence[CatalogEntry]) -> tuple[dict[str, Matrix], dict[str, str]]:
+    @property
+    def channels(self) -> Mapping[str, Encoder]:
+        """Return the encoders by channel."""
+        return self._channels
+
+    async def documents(
+        self, entries: Sequence[CatalogEntry], channels: Sequence[str]
+    ) -> tuple[dict[str, Matrix], dict[str, str]]:
         """Return the vectors of *entries* by channel, row by row, and the model ids that made them.
 
         A text that was encoded before is taken from the store. A channel whose encoder fails is left out whole.
         """
-        texts = [dense_text(document(entry)) for entry in entries] if self._channels else []
+        texts = [dense_text(document(entry)) for entry in entries]
         matrices: dict[str, Matrix] = {}
         models: dict[str, str] = {}
-        for channel, encoder in self._channels.items():
+        for channel in channels:
+            encoder = self._channels[channel]
             try:
                 matrices[channel] = await self._matrix(channel, encoder, texts)
             except EncoderError:

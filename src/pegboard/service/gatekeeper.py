@@ -108,7 +108,7 @@ class Gatekeeper:
             former=await self._former(published, selected),
             revocations_max_age_s=deployment.revocations_at_most_s,
             ask_before=deployment.ask_before,
-            ask_before_open=deployment.ask_before_open,
+            ask_before_reach=deployment.ask_before_reach,
             validators=self._validators,
         )
         verdict = judge(call, facts)

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from pegboard.core.catalog import CatalogEntry, Flow, Reach, Risk
 from pegboard.core.errors import ConfigError, UnknownToolError
 from pegboard.core.lock import Lock, LockLine
-from pegboard.core.names import Json, digest
+from pegboard.core.names import Json
 from pegboard.engine.compose import Pending
 from pegboard.engine.proposals import proposed
-from pegboard.service.published import Catalog
+from pegboard.service.published import Catalog, rejection
 
 __all__ = ["Draft", "LockCheck", "LockKeeper"]
 
@@ -221,4 +221,4 @@ def _known(tool: str, known: dict[str, Draft]) -> Draft:
 
 
 def _rejection(entry: CatalogEntry) -> str:
-    return digest({"tool": entry.tool_id, "hash": entry.schema_hash})
+    return rejection(entry.tool_id, entry.schema_hash)

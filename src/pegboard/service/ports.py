@@ -157,6 +157,9 @@ class SnapshotStore(Protocol):
     async def listings(self) -> tuple[Listing, ...]:
         """Return the last listing of each server, by name."""
 
+    async def live(self) -> tuple[tuple[str, str], ...]:
+        """Return the (tool id, schema hash) of everything that servers last listed, without its content."""
+
     async def find(self, tool_id: str, schema_hash: str) -> CatalogEntry | None:
         """Return the newest stored entry of this tool with this declared content, or None."""
 
@@ -223,13 +226,19 @@ class TraceStore(Protocol):
 
 
 class VectorStore(Protocol):
-    """Vectors of documents by model and text digest. Every method may raise StoreError."""
+    """What is made of texts and can be made again: vectors and prepared catalogs. Every method may raise StoreError."""
 
     async def vectors(self, model_id: str, digests: Collection[str]) -> dict[str, bytes]:
         """Return those that are kept, int8 values as bytes."""
 
     async def keep_vectors(self, model_id: str, vectors: Mapping[str, bytes]) -> None:
         """Keep vectors; losing them costs only making them again."""
+
+    async def prepared(self, key: str) -> bytes | None:
+        """Return what was made of a catalog version before, None where it is not kept."""
+
+    async def keep_prepared(self, key: str, body: bytes) -> None:
+        """Keep what was made of a catalog version; the oldest are dropped, since they can be made again."""
 
 
 class LockFile(Protocol):

@@ -6,11 +6,14 @@ moved since, so what another process approved, or took back, holds from the next
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import anyio
-from anyio import to_thread
+import numpy as np
+from numpy.typing import NDArray
 
 from pegboard.core.catalog import CatalogEntry
+from pegboard.core.errors import StoreError
 from pegboard.core.lock import Lock
 from pegboard.core.names import Json, canonical_json, digest, digest_bytes
 from pegboard.core.policy import Policy
@@ -23,9 +26,10 @@ from pegboard.engine.view import View
 from pegboard.retrieval.index import Index
 from pegboard.service.deployment import Deployment
 from pegboard.service.encoding import Encoders
-from pegboard.service.ports import Clock, Head, Listing, LockFile, PolicyStore, SnapshotStore
+from pegboard.service.ports import Clock, Head, Listing, LockFile, PolicyStore, SnapshotStore, VectorStore
+from pegboard.service.preparing import Preparer
 
-__all__ = ["Catalog", "Published"]
+__all__ = ["Catalog", "Published", "rejection"]
 
 EMPTY = Snapshot.of(0, ())
 
@@ -67,6 +71,7 @@ class Catalog:
         clock: Clock,
         deployment: Deployment,
         encoders: Encoders,
+        kept: VectorStore,
     ) -> None:
         self.snapshots = snapshots
         self.policies = policies
@@ -74,6 +79,7 @@ class Catalog:
         self.clock = clock
         self.deployment = deployment
         self.encoders = encoders
+        self._preparer = Preparer(encoders, kept, deployment.encoding, deployment.count_tokens)
         self._published: Published | None = None
         self._turn = anyio.Lock()
 
@@ -138,6 +144,23 @@ class Catalog:
         await self.snapshots.keep_listings(listings)
         return composition, change, False
 
+    async def rollback(self, number: int, by: str) -> Snapshot:
+        """Publish the tools of an older version as if every server had just listed them, and no other server any.
+
+        What is served of them is what the lock grants today; the next refresh of a server goes forward again.
+
+        Raises:
+            StoreError: There is no such version, or someone else published meanwhile; nothing has changed then.
+        """
+        servers: dict[str, list[CatalogEntry]] = {one.server: [] for one in await self.snapshots.listings()}
+        for entry in (await self.snapshots.load(number)).entries:
+            servers.setdefault(entry.source_server, []).append(entry)
+        now = self.clock.now()
+        composition, _, _ = await self.publish(
+            [Listing(server=name, fetched_at=now, entries=tuple(found)) for name, found in servers.items()], by
+        )
+        return composition.snapshot
+
     async def settle(self) -> None:
         """Publish anew if the lock or the curated texts have changed what should be served.
 
@@ -147,7 +170,12 @@ class Catalog:
         if head is None:
             return
         if await self.policies.document("settled", self._inputs(head.digest)) is None:
-            composition, _, _ = await self.publish((), by="settle")
+            try:
+                composition, _, _ = await self.publish((), by="settle")
+            except StoreError:
+                if await self.snapshots.head() == head:
+                    raise
+                return  # another process published meanwhile, and so settled the same
             await self.policies.keep("settled", self._inputs(composition.snapshot.digest), b"")
 
     def _inputs(self, snapshot_digest: str) -> str:
@@ -164,28 +192,24 @@ class Catalog:
         lock = self.lock_file.read()
         snapshot = previous.view.snapshot if previous and previous.head == head else await self._snapshot(head)
         policy = self.policy(lock)
-        index = previous.view.index if previous and previous.view.snapshot is snapshot else None
-        if index is None:
-            index = await self.index(snapshot, previous.view.index if previous else None)
+        index, tokens = (previous.view.index, previous.view.tokens) if _same(previous, snapshot) else (None, None)
+        if index is None or tokens is None:
+            index = await self._preparer.index(snapshot, previous.view.index if previous else None)
+            tokens = await self._preparer.tokens(snapshot)
         now = self.clock.now()
         settings = canonical_json(settings_record(self.deployment.selection))
         settings_digest = digest_bytes(settings)
         await self.policies.keep("policy", policy.version, canonical_json(policy_record(policy)))
         await self.policies.keep("settings", settings_digest, settings)
         return Published(
-            view=self.bind(snapshot, policy, index),
+            view=self._bind(snapshot, policy, index, tokens),
             lock=lock,
             lock_version=await self.policies.lock_version(lock, at=now),
             settings_digest=settings_digest,
-            waiting=len(await self.pending()),
+            waiting=await self._waiting(lock),
             head=head,
             lock_stamp=stamp,
         )
-
-    async def index(self, snapshot: Snapshot, previous: Index | None = None) -> Index:
-        """Build the index of a snapshot; texts that were read and encoded before are not again."""
-        vectors, models = await self.encoders.documents(snapshot.entries)
-        return await to_thread.run_sync(lambda: Index.build(snapshot.entries, vectors, previous, models))
 
     def policy(self, lock: Lock) -> Policy:
         """Join the lock to what is configured."""
@@ -196,15 +220,26 @@ class Catalog:
             switches=self.deployment.switches,
         )
 
-    def bind(self, snapshot: Snapshot, policy: Policy, index: Index | None) -> View:
-        """Make a view of a snapshot under a policy."""
+    async def view(self, snapshot: Snapshot, policy: Policy, *, index: bool) -> View:
+        """Make a view of a stored snapshot under a policy, for looking back."""
+        tokens = await self._preparer.tokens(snapshot)
+        return self._bind(snapshot, policy, await self._preparer.index(snapshot) if index else None, tokens)
+
+    def _bind(self, snapshot: Snapshot, policy: Policy, index: Index | None, tokens: NDArray[np.int32]) -> View:
         return View.of(
             snapshot,
             policy,
             index,
             encoding=self.deployment.encoding,
             count_tokens=self.deployment.count_tokens,
+            tokens=tokens,
         )
+
+    async def _waiting(self, lock: Lock) -> int:
+        """Count what is listed, is not granted as it is, and was not rejected."""
+        held = [key for key in await self.snapshots.live() if not lock.grants(*key)]
+        rejected = [await self.policies.document("rejected", rejection(*key)) is not None for key in held]
+        return rejected.count(False)
 
     async def _snapshot(self, head: Head | None) -> Snapshot:
         return EMPTY if head is None else await self.snapshots.load(head.number)
@@ -227,6 +262,15 @@ class _Found:
 
     def __call__(self, tool_id: str, schema_hash: str) -> CatalogEntry | None:
         return self._entries.get((tool_id, schema_hash))
+
+
+def rejection(tool_id: str, schema_hash: str) -> str:
+    """Return the key under which it is kept that a person rejected this content of a tool."""
+    return digest({"tool": tool_id, "hash": schema_hash})
+
+
+def _same(previous: Published | None, snapshot: Snapshot) -> TypeGuard[Published]:
+    return previous is not None and previous.view.snapshot is snapshot
 
 
 def _listed(texts: tuple[str, ...] | None) -> list[str] | None:

@@ -61,9 +61,8 @@ class Replayer:
             number = int(trace.versions.catalog.partition("-")[0])
             snapshot = await self._catalog.snapshots.load(number) if number else EMPTY
             policy = policy_of(json.loads(await self._document("policy", trace.versions.policy)))
-            index = None if trace.versions.index is None else await self._catalog.index(snapshot)
             # The last one alone: traces that are replayed together mostly share it, and a view may be large.
-            self._views = {key: self._catalog.bind(snapshot, policy, index)}
+            self._views = {key: await self._catalog.view(snapshot, policy, index=trace.versions.index is not None)}
         return self._views[key]
 
     async def _revocations(self, trace: Trace) -> Revocations:

@@ -14,6 +14,7 @@ from pegboard.engine.records import revocations_record
 from pegboard.engine.select import select
 from pegboard.engine.selection import Selection
 from pegboard.engine.trace import trace_of
+from pegboard.engine.view import Seen
 from pegboard.retrieval.query import analyse
 from pegboard.service.ports import StoredSelection, TraceStore
 from pegboard.service.published import Catalog, Published
@@ -88,7 +89,7 @@ class Selector:
             tools={one.alias: (one.tool.tool_id, one.tool.schema_hash) for one in selection.tools},
         )
         await self._traces.save_selection(stored, selection.trace_id, now, canonical_json(trace.to_json()))
-        return selection, self._operator(published)
+        return selection, _operator(published, published.view.see(context, revocations))
 
     async def explain(self, request: Request, context: RuntimeContext, tool: str | None = None) -> Explanation:
         """Say, to an operator, how many tools each check removed and why one tool is or is not there."""
@@ -115,16 +116,19 @@ class Selector:
             await self._catalog.policies.keep("revocations", digest, canonical_json(revocations_record(revocations)))
             self._kept.add(digest)
 
-    def _operator(self, published: Published) -> dict[str, Json]:
-        versions = published.versions(Revocations(), {})
-        return {
-            "catalog_version": versions.catalog,
-            "policy_version": versions.policy,
-            "lock_version": versions.lock,
-            "index_version": versions.index,
-            "waiting": published.waiting,
-            "fix": _fix(published),
-        }
+
+def _operator(published: Published, seen: Seen) -> dict[str, Json]:
+    """Tell an operator what the caller must not learn, and what loading every eligible tool would have cost."""
+    versions = published.versions(Revocations(), {})
+    return {
+        "catalog_version": versions.catalog,
+        "policy_version": versions.policy,
+        "lock_version": versions.lock,
+        "index_version": versions.index,
+        "waiting": published.waiting,
+        "fix": _fix(published),
+        "all_eligible": {"tools": seen.eligible.count, "tokens": published.view.all_tokens(seen)},
+    }
 
 
 def _fix(published: Published) -> str | None:

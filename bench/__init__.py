@@ -1,0 +1,1 @@
+"""What is measured, one command each. Run from the root of the checkout: `python -m bench.retrieval`."""

@@ -1,0 +1,205 @@
+"""`pegboard doctor`: everything that is wrong, at once.
+
+One row of `_CHECKS` a question; each is asked even where another has found something, as far as it can be. The exit
+status is that of the most basic trouble: 2 configuration or lock, 3 store or servers, 1 anything else.
+"""
+
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pegboard.cli.command import Command, as_json, config_path
+from pegboard.cli.errors import DONE, NO, OUTSIDE, USAGE, failure_of
+from pegboard.cli.opening import run
+from pegboard.cli.printing import counted, note, print_json, say
+from pegboard.cli.refreshing import fetch
+from pegboard.core.errors import PegboardError
+from pegboard.core.names import Json
+
+if TYPE_CHECKING:
+    from pegboard.config.values import Config
+    from pegboard.wiring import System
+
+__all__ = ["doctor"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one check found. `level` is ok, note or problem; of a problem, `status` is what it would exit with."""
+
+    check: str
+    level: str
+    message: str
+    where: str | None = None
+    fix: str | None = None
+    status: int = DONE
+
+    def to_json(self) -> dict[str, Json]:
+        """Return one element of `findings`."""
+        return {
+            "check": self.check,
+            "level": self.level,
+            "message": self.message,
+            "where": self.where,
+            "fix": self.fix,
+        }
+
+
+@click.command(cls=Command)
+@click.option("--offline", is_flag=True, help="Do not start or reach any server.")
+def doctor(offline: bool) -> int:
+    """Say everything that is wrong, at once.
+
+    Looks at configuration, store, lock, index, halts and servers. Changes nothing.
+    """
+    findings = list(_examined(offline))
+    problems = [one for one in findings if one.level == "problem"]
+    if as_json():
+        print_json({"ok": not problems, "findings": [one.to_json() for one in findings]})
+    else:
+        for one in findings:
+            _show(one)
+        note(("all is well", "green") if not problems else (counted(len(problems), "problem"), "bold red"))
+    statuses = {one.status for one in problems}
+    return next((status for status in (USAGE, OUTSIDE, NO) if status in statuses), DONE)
+
+
+def _examined(offline: bool) -> Iterable[Finding]:
+    from pegboard.config.load import problems_of
+    from pegboard.wiring import build, read_config
+
+    path = Path(config_path())
+    problems = problems_of(path, os.environ)
+    yield from (_problem("configuration", error) for error in problems)
+    if problems:
+        return
+    config = read_config(path)
+    yield from (_note("configuration", notice.problem, notice.where) for notice in config.warnings)
+    yield _ok(
+        "configuration", f"{path}: {counted(len(config.servers), 'server')}, {counted(len(config.profiles), 'profile')}"
+    )
+    try:
+        system = build(config)
+    except PegboardError as error:
+        yield _problem("store", error)
+        return
+    try:
+        for name, check in _CHECKS:
+            yield from run(partial(_asked, name, check, config, system))
+        if not offline:
+            yield from _servers(system)
+    finally:
+        system.close()
+
+
+async def _asked(name: str, check: "_Check", config: "Config", system: "System") -> tuple[Finding, ...]:
+    try:
+        return tuple(await check(config, system))
+    except PegboardError as error:
+        return (_problem(name, error),)
+
+
+async def _store(config: "Config", system: "System") -> Iterable[Finding]:
+    found = await system.catalog.snapshots.verify()
+    if found.bad:
+        fix = "restore the file from a backup, or move it away and run `pegboard refresh`"
+        return [
+            Finding(check="store", level="problem", message=line, where=str(config.store), fix=fix, status=OUTSIDE)
+            for line in found.bad
+        ]
+    text = f"{config.store}: {counted(found.versions, 'version')}, {counted(found.rows, 'row')}, every digest right"
+    return [_ok("store", text)]
+
+
+async def _lock(config: "Config", system: "System") -> Iterable[Finding]:
+    found = await system.keeper.check()
+    problems = [
+        Finding(check="lock", level="problem", message=f"{tool} {problem}", where=str(config.lock), status=NO)
+        for tool, problem in found.problems
+    ]
+    return problems or [_ok("lock", f"{config.lock}: {counted(found.lines, 'line')}, all of what is listed now")]
+
+
+async def _index(_: "Config", system: "System") -> Iterable[Finding]:
+    published = await system.catalog.current()
+    view = published.view
+    if view.index is None:
+        fix = "run `pegboard refresh`"
+        return [Finding(check="index", level="problem", message="there is no index", fix=fix, status=OUTSIDE)]
+    found = [_ok("index", f"{counted(len(view.snapshot.entries), 'tool')} of version {view.snapshot.version}")]
+    if published.waiting:
+        found.append(_note("review", f"{counted(published.waiting, 'tool')} waiting", fix="pegboard review"))
+    return found
+
+
+async def _halts(_: "Config", system: "System") -> Iterable[Finding]:
+    now = system.catalog.clock.now()
+    halts = [one for one in await system.catalog.policies.halts() if one.expires_at is None or one.expires_at > now]
+    return [
+        _note("halts", f"{one.target} is halted by {one.by}: {one.why}", fix=f"pegboard resume {one.target}")
+        for one in halts
+    ] or [_ok("halts", "nothing is halted")]
+
+
+_Check = Callable[["Config", "System"], Awaitable[Iterable[Finding]]]
+_CHECKS: tuple[tuple[str, _Check], ...] = (
+    ("store", _store),
+    ("lock", _lock),
+    ("index", _index),
+    ("halts", _halts),
+)
+
+
+def _servers(system: "System") -> Iterable[Finding]:
+    """Start or reach every server, and walk its listing; nothing is published."""
+    if not system.servers.names():
+        yield _ok("servers", "none is configured")
+        return
+    try:
+        report = fetch(system, dry_run=True)
+    except PegboardError as error:
+        yield _problem("servers", error)
+        return
+    for one in report.servers:
+        if one.error is not None:
+            yield Finding(check="servers", level="problem", message=one.error, where=one.server, status=OUTSIDE)
+            continue
+        tools = len(one.added) + len(one.changed) + one.same
+        yield _ok("servers", f"{one.server}: {counted(tools, 'tool')} in {one.seconds:.1f} s")
+        yield from (_note("servers", f"{one.server} lists {name!r}: {reason}") for name, reason in one.refused)
+
+
+def _ok(check: str, message: str) -> Finding:
+    return Finding(check=check, level="ok", message=message)
+
+
+def _note(check: str, message: str, where: str | None = None, fix: str | None = None) -> Finding:
+    return Finding(check=check, level="note", message=message, where=where, fix=fix)
+
+
+def _problem(check: str, error: PegboardError) -> Finding:
+    failure = failure_of(error)
+    return Finding(
+        check=check,
+        level="problem",
+        message=failure.message,
+        where=failure.where,
+        fix=failure.fix,
+        status=failure.status,
+    )
+
+
+_MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "problem": ("problem", "bold red")}
+
+
+def _show(one: Finding) -> None:
+    word, style = _MARKS[one.level]
+    say((f"{word:8}", style), (f"{one.check:14}", "bold"), one.message)
+    for name, text in (("where", one.where), ("fix", one.fix)):
+        if text and one.level != "ok":
+            say(" " * 8, (f"{name:14}", "dim"), text)

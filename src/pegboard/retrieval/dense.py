@@ -1,0 +1,61 @@
+"""Dense scores: exact integer dot products of given int8 vectors. Never calls a model.
+
+Every eligible row is scanned: with a filter, approximate indexes lose most of the right neighbours. Products are
+taken as float32 and stay exact, since a sum of up to 1,040 products of int8 is below 2**24; so threads, block sizes
+and processors change nothing (law 8).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegboard.retrieval.eligible import Eligible
+from pegboard.retrieval.kept import Kept
+
+__all__ = ["MAX_DIMENSIONS", "Vectors"]
+
+MAX_DIMENSIONS = (1 << 24) // (127 * 127)  # 1,040
+_BLOCK = 8_192  # rows turned to float32 at a time: small enough for the cache, large enough for one call
+_KEPT_ROWS = 65_536  # up to so many rows a float32 copy is kept; beyond, int8 is converted block by block
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vectors:
+    """One channel: an int8 vector for each row, values -127 to 127."""
+
+    matrix: NDArray[np.int8]
+    """Shape (rows, dimensions)."""
+    kept: "Kept[NDArray[np.int8] | NDArray[np.float32]]"
+
+    @classmethod
+    def of(cls, matrix: NDArray[np.int8], *, budget: int) -> "Vectors":
+        """Take a matrix; it is kept, not copied (it may be memory-mapped).
+
+        Raises:
+            ValueError: It is no int8 matrix, or its vectors are too long for exact sums.
+        """
+        if matrix.dtype != np.int8 or matrix.ndim != 2:
+            raise ValueError(f"vectors must be a matrix of int8, not {matrix.ndim}-dimensional {matrix.dtype}")
+        if matrix.shape[1] > MAX_DIMENSIONS:
+            raise ValueError(f"vectors of {matrix.shape[1]} dimensions; exact sums hold up to {MAX_DIMENSIONS}")
+        return cls(matrix, Kept(budget))
+
+    def takes(self, vectors: Sequence[bytes]) -> bool:
+        """Say whether these can be compared with the rows: one of another length cannot."""
+        return bool(vectors) and all(len(vector) == self.matrix.shape[1] for vector in vectors)
+
+    def scores(self, vectors: Sequence[bytes], eligible: Eligible) -> NDArray[np.float64]:
+        """Return the dot products, shape (vectors, eligible rows): exact integers."""
+        asked = np.frombuffer(b"".join(vectors), dtype=np.int8).reshape(len(vectors), -1).astype(np.float32)
+        rows = self.kept.get(eligible.key, lambda: self._rows(eligible), lambda found: found.nbytes)
+        result = np.empty((len(vectors), len(rows)))
+        for start in range(0, len(rows), _BLOCK):
+            block = rows[start : start + _BLOCK].astype(np.float32, copy=False)
+            result[:, start : start + _BLOCK] = asked @ block.T
+        return result
+
+    def _rows(self, eligible: Eligible) -> NDArray[np.int8] | NDArray[np.float32]:
+        rows = self.matrix if eligible.everything else self.matrix[eligible.rows]
+        return rows.astype(np.float32) if len(rows) <= _KEPT_ROWS else rows

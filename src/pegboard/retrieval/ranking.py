@@ -1,0 +1,163 @@
+"""Ranking: from the scored candidates of each sub-task to one list.
+
+Namespace: a soft bonus for tools whose neighbours fit too; choosing namespaces first would lose up to ten
+points. Sub-tasks: the best tool of each comes before the rest is filled by score.
+
+Law 2 and law 8: everything here is a function of eligible rows, in a fixed order of correctly rounded steps.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegboard.retrieval.eligible import Eligible
+from pegboard.retrieval.evidence import WITNESSES, Evidence
+from pegboard.retrieval.fusion import best_first, head
+from pegboard.retrieval.scoring import SCORING_VERSION, Scored
+
+__all__ = ["RANKING_VERSION", "Ordered", "Ranking", "join", "order"]
+
+_NAMESPACE = 0.2
+_NAMESPACE_TOOLS = 3
+_HEAD = 256  # of so many best the namespaces are looked at; the rest keeps its order
+RANKING_VERSION = f"ranking-1 {_NAMESPACE} {_NAMESPACE_TOOLS} {_HEAD} {SCORING_VERSION}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ordered:
+    """Candidates of one sub-task, best first."""
+
+    places: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    parts: Mapping[str, NDArray[np.float64]]
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ranking:
+    """The answer: rows of the snapshot, exactly named ones first, then best first."""
+
+    rows: NDArray[np.int64]
+    scores: tuple[float, ...]
+    """Comparable within one ranking only. An exactly named tool that shares no term has the score 0."""
+    parts: Mapping[str, tuple[float, ...]]
+    """Channel, "clause" or "namespace" -> for each row what it gave to the score, 0 where nothing."""
+    exact: tuple[int, ...]
+    """The rows named exactly: the first of `rows`."""
+    evidence: tuple[Evidence, ...]
+    """One for each sub-task."""
+    eligible: int
+
+    @classmethod
+    def nothing(cls, eligible: int) -> "Ranking":
+        """Return the ranking of no tool."""
+        return cls(rows=np.zeros(0, dtype=np.int64), scores=(), parts={}, exact=(), evidence=(), eligible=eligible)
+
+
+# For places among the eligible, a number of each one's namespace.
+NamespacesOf = Callable[[NDArray[np.int64]], NDArray[np.int32]]
+EvidenceOf = Callable[[NDArray[np.int64]], Evidence]
+
+
+def order(scored: Scored, namespaces: NamespacesOf, evidence: EvidenceOf, k: int) -> Ordered:
+    """Sort candidates, with the namespace bonus for the first of them; at least the *k* best come out."""
+    first = head(scored.scores, _HEAD)
+    scores = scored.scores[first]
+    bonus = _NAMESPACE * _neighbours(scores, namespaces(scored.place(first)))
+    lifted = scores + bonus
+    chosen = best_first(lifted, first)
+    candidates, totals, bonus = first[chosen], lifted[chosen], bonus[chosen]
+    if k > _HEAD and len(scored.scores) > _HEAD:
+        rest = np.setdiff1d(head(scored.scores, k), first, assume_unique=True)
+        rest = rest[best_first(scored.scores[rest], rest)]
+        candidates = np.concatenate([candidates, rest])
+        totals = np.concatenate([totals, scored.scores[rest]])
+        bonus = np.concatenate([bonus, np.zeros(len(rest))])
+    parts = scored.parts(candidates) | {"namespace": bonus}
+    witnesses = candidates[:WITNESSES]
+    seen = replace(
+        evidence(scored.place(witnesses)),
+        scores=tuple(totals[:WITNESSES].tolist()),
+        channels={name: tuple(values[:WITNESSES].tolist()) for name, values in parts.items()},
+        raw={name: tuple(values.tolist()) for name, values in scored.raw(witnesses).items()},
+        namespaces=_renumbered(namespaces(scored.place(witnesses)).tolist()),
+    )
+    return Ordered(places=scored.place(candidates), scores=totals, parts=parts, evidence=seen)
+
+
+def join(lists: Sequence[Ordered], named: Sequence[Sequence[int]], eligible: Eligible, k: int) -> Ranking:
+    """Join the sub-tasks' orders: what is named, then the best of each sub-task, then the rest by score."""
+    orders = [one.places.tolist() if eligible.everything else eligible.rows[one.places].tolist() for one in lists]
+    exact = list(dict.fromkeys(row for rows in named for row in rows))
+    found = _best_of_each(orders, lists, set(exact), k)
+    exact = list(dict.fromkeys(row for rows in named for row in sorted(rows, key=lambda row: _key(row, found))))[:k]
+    taken = dict.fromkeys(exact)
+    if len(orders) > 1:
+        for rows in orders:
+            taken.update(dict.fromkeys([row for row in rows[: k + 1] if row not in taken][:1]))
+    taken.update(dict.fromkeys(sorted(found, key=lambda row: _key(row, found))))
+    rows = list(taken)[:k]
+    return Ranking(
+        rows=np.array(rows, dtype=np.int64),
+        scores=tuple(found[row][0] if row in found else 0.0 for row in rows),
+        parts=_parts(lists, [found.get(row) for row in rows]),
+        exact=tuple(exact),
+        evidence=tuple(one.evidence for one in lists),
+        eligible=eligible.count,
+    )
+
+
+# Score, which sub-task gave it, and the place in that sub-task's order.
+_Found = tuple[float, int, int]
+
+
+def _best_of_each(orders: Sequence[list[int]], lists: Sequence[Ordered], exact: set[int], k: int) -> dict[int, _Found]:
+    """Take from each order its first *k* and what is named, each row with its highest score."""
+    found: dict[int, _Found] = {}
+    for number, (rows, one) in enumerate(zip(orders, lists, strict=True)):
+        beyond = [place for place in range(k, len(rows)) if rows[place] in exact] if exact else []
+        for place in (*range(min(k, len(rows))), *beyond):
+            score = float(one.scores[place])
+            if rows[place] not in found or score > found[rows[place]][0]:
+                found[rows[place]] = (score, number, place)
+    return found
+
+
+def _key(row: int, found: Mapping[int, _Found]) -> tuple[bool, float, int]:
+    return (False, -found[row][0], row) if row in found else (True, 0.0, row)
+
+
+def _parts(lists: Sequence[Ordered], where: Sequence[_Found | None]) -> dict[str, tuple[float, ...]]:
+    names = sorted({name for one in lists for name in one.parts})
+
+    columns = {name: [one.parts.get(name) for one in lists] for name in names}
+    return {
+        name: tuple(0.0 if one is None or (of := values[one[1]]) is None else float(of[one[2]]) for one in where)
+        for name, values in columns.items()
+    }
+
+
+def _neighbours(scores: NDArray[np.float64], namespaces: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return for each tool the mean score of the best three of its namespace, never below 0."""
+    if not len(scores):
+        return np.zeros(0)
+    by_namespace = np.lexsort((-scores, namespaces))
+    ordered, codes = scores[by_namespace], namespaces[by_namespace]
+    starts = np.concatenate([[0], np.flatnonzero(codes[1:] != codes[:-1]) + 1])
+    sizes = np.concatenate([starts[1:], [len(codes)]]) - starts
+    total = ordered[starts]
+    for place in range(1, _NAMESPACE_TOOLS):
+        there = sizes > place
+        total = total + np.where(there, ordered[np.where(there, starts + place, 0)], 0.0)
+    means = np.maximum(0.0, total / np.minimum(sizes, _NAMESPACE_TOOLS))
+    result = np.empty(len(scores))
+    result[by_namespace] = np.repeat(means, sizes)
+    return result
+
+
+def _renumbered(codes: Sequence[int]) -> tuple[int, ...]:
+    # The index's own numbers count namespaces that the caller may not see.
+    numbers: dict[int, int] = {}
+    return tuple(numbers.setdefault(code, len(numbers)) for code in codes)
