@@ -32,15 +32,15 @@ format: setup
 setup: $(READY)
 
 # uv installs the pinned set in seconds; pip only brings uv.
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt models/pegboard-minilm/pyproject.toml
 	@echo "[1/3] virtual environment in .venv"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Pegboard needs Python 3.11 or newer; set PYTHON=/path/to/python")'
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@echo "[2/3] dependencies, pinned by hash in constraints.txt"
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r constraints.txt
-	@echo "[3/3] Pegboard itself"
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@echo "[3/3] Pegboard and the companion with its encoder"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . -e models/pegboard-minilm
 	@touch $@
 
 constraints:           ## pin anew after a change of dependencies

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pegboard.config.load import load_config, problems_of
-from pegboard.config.values import Config, Trust
+from pegboard.config.values import Config, RankingChoice, Trust
 from pegboard.core.catalog import Flow, Proposal, Reach, Risk
 from pegboard.core.context import RuntimeContext
 from pegboard.core.errors import ConfigError
@@ -325,7 +325,7 @@ def test_what_is_wrong_is_named_with_its_place(
     assert "s3cret" not in f"{found.problem} {found.fix}"
 
 
-@pytest.mark.parametrize("part", ["identity", "limits", "policy", "arms", "retrieval"])
+@pytest.mark.parametrize("part", ["identity", "limits", "policy", "arms"])
 def test_a_part_whose_time_is_still_to_come_is_refused_and_not_ignored(part: str, tmp_path: Path):
     found = refused(tmp_path, f"[{part}]")
     assert found.problem == f"'{part}' is not available in this version"
@@ -337,6 +337,18 @@ def test_approvals_are_asked_before_the_named_risks_and_reaches(tmp_path: Path):
     assert (deployment.ask_before, deployment.ask_before_reach) == ({Risk.WRITE}, frozenset())
     unsaid = load_config(tmp_path / "nothing.toml", {}).deployment()
     assert (unsaid.ask_before, unsaid.ask_before_reach) == ({Risk.DESTRUCTIVE}, {Reach.OPEN})
+
+
+def test_an_endpoint_takes_its_key_from_the_environment_and_never_shows_it(tmp_path: Path):
+    (tmp_path / "pegboard.toml").write_text(
+        '[retrieval]\nranking = "accurate"\n[retrieval.endpoint]\nurl = "https://models.example/v1"\n'
+        'model = "m"\ndimensions = 3\ncredential = { env = "MODELS_KEY" }\n'
+    )
+    found = load_config(tmp_path / "pegboard.toml", {"MODELS_KEY": "s3cret"}).retrieval
+    assert (found.ranking, found.endpoint.key) == (RankingChoice.ACCURATE, "s3cret")
+    assert "s3cret" not in repr(found)
+    with pytest.raises(ConfigError, match="MODELS_KEY"):
+        load_config(tmp_path / "pegboard.toml", {})
 
 
 def test_everything_that_is_wrong_is_found_at_once(tmp_path: Path):

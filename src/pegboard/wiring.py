@@ -4,12 +4,14 @@ import os
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 from pegboard.adapters.clock import SystemClock
 from pegboard.adapters.encoders import OnnxEncoder, StaticEncoder
+from pegboard.adapters.endpoint_encoder import EndpointEncoder
 from pegboard.adapters.files import LockFileAt
 from pegboard.adapters.mcp_settings import ServerSettings
 from pegboard.adapters.memory import MemoryLockFile, MemoryStore
@@ -17,7 +19,7 @@ from pegboard.adapters.sqlite import SqliteStore
 from pegboard.adapters.tokens import token_counter
 from pegboard.adapters.vector_cache import RememberingEncoder
 from pegboard.config.load import load_config
-from pegboard.config.values import Config
+from pegboard.config.values import Config, RankingChoice, Retrieval
 from pegboard.core.errors import UnreachableServerError
 from pegboard.service.deployment import Deployment
 from pegboard.service.encoding import Encoders
@@ -81,12 +83,25 @@ def build(config: Config) -> System:
         StoreError: The store cannot be opened.
     """
     servers = _Servers(config.reachable(), {n: s.problem for n, s in config.servers.items() if s.problem})
-    return _system(SqliteStore.open(config.store), LockFileAt(config.lock), servers, SystemClock(), config.deployment())
+    channels = _channels(config.retrieval)
+    store = SqliteStore.open(config.store)
+    return _system(store, LockFileAt(config.lock), servers, SystemClock(), config.deployment(), channels)
 
 
-def in_memory(deployment: Deployment, servers: ToolServers | None = None, clock: Clock | None = None) -> System:
-    """Build a system that keeps everything in this process."""
-    return _system(MemoryStore(), MemoryLockFile(), servers or _Servers({}, {}), clock or SystemClock(), deployment)
+def in_memory(
+    deployment: Deployment,
+    servers: ToolServers | None = None,
+    clock: Clock | None = None,
+    retrieval: Retrieval | None = None,
+) -> System:
+    """Build a system that keeps everything in this process.
+
+    Raises:
+        EncoderError: The ranking that is asked for needs a model that is not here or is damaged.
+    """
+    channels = _channels(retrieval or Retrieval())
+    servers = servers or _Servers({}, {})
+    return _system(MemoryStore(), MemoryLockFile(), servers, clock or SystemClock(), deployment, channels)
 
 
 def packages() -> dict[str, str]:
@@ -115,20 +130,48 @@ class _Servers:
         return McpServers(self._settings).connect(server)
 
 
-def _channels() -> dict[str, Encoder]:
-    """Return the encoders that rank here: the static table always, the companion where it is installed."""
-    channels: dict[str, Encoder] = {"static": RememberingEncoder(StaticEncoder.open())}
-    if find_spec("pegboard_minilm") and find_spec("onnxruntime") and find_spec("tokenizers"):
-        channels["encoder"] = RememberingEncoder(OnnxEncoder.open())
+@cache
+def _static() -> Encoder:
+    return RememberingEncoder(StaticEncoder.open())
+
+
+@cache
+def _companion() -> Encoder:
+    return RememberingEncoder(OnnxEncoder.open())
+
+
+def _channels(chosen: Retrieval) -> dict[str, Encoder]:
+    """Return the encoders that rank here, by channel.
+
+    Raises:
+        EncoderError: The ranking that is asked for needs a model that is not here or is damaged.
+    """
+    if chosen.ranking is RankingChoice.WORDS:
+        return {}
+    channels = {"static": _static()}
+    if chosen.ranking is RankingChoice.FAST:
+        return channels
+    if chosen.endpoint is not None:
+        one = chosen.endpoint
+        endpoint = EndpointEncoder(one.url, one.model, dimensions=one.dimensions, key=one.key)
+        return {**channels, "encoder": RememberingEncoder(endpoint)}
+    installed = find_spec("pegboard_minilm") is not None and find_spec("onnxruntime") is not None
+    if installed or chosen.ranking is RankingChoice.ACCURATE:
+        channels["encoder"] = _companion()
     return channels
 
 
 def _system(
-    store: SqliteStore | MemoryStore, lock_file: LockFile, servers: ToolServers, clock: Clock, deployment: Deployment
+    store: SqliteStore | MemoryStore,
+    lock_file: LockFile,
+    servers: ToolServers,
+    clock: Clock,
+    deployment: Deployment,
+    channels: Mapping[str, Encoder],
 ) -> System:
     encoding, count_tokens = token_counter()
     complete = replace(deployment, encoding=encoding, count_tokens=count_tokens, packages=packages())
-    catalog = Catalog(store, store, lock_file, clock, complete, Encoders(_channels(), store), store)
+    catalog = Catalog(store, store, lock_file, clock, complete, Encoders(channels, store), store)
     keeper = LockKeeper(catalog)
     return System(
         store=store,

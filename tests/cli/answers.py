@@ -62,7 +62,10 @@ ANSWERS: dict[str, Shape] = {
         ),
         **_keys("missing", "withdraw", "over_budget"),
         "tokens": _keys("encoding", "definitions"),
-        "operator": _keys("catalog_version", "policy_version", "lock_version", "index_version", "waiting", "fix"),
+        "operator": {
+            **_keys("catalog_version", "policy_version", "lock_version", "index_version", "waiting", "fix"),
+            "all_eligible": _keys("tools", "tokens"),
+        },
     },
     "explain": {
         **_keys("eligible", "total", "removed_by"),

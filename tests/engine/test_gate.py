@@ -82,7 +82,7 @@ ROWS: tuple[tuple[ProposedCall, dict[str, Any], str], ...] = (
     (call(), {"policy": DESTRUCTIVE}, "approval_required"),
     (call(), {"policy": DESTRUCTIVE, "ask_before": frozenset()}, "allowed"),
     (call(), {"policy": OPEN}, "approval_required"),
-    (call(), {"policy": OPEN, "ask_before_open": False}, "allowed"),
+    (call(), {"policy": OPEN, "ask_before_reach": frozenset()}, "allowed"),
     (call(), {"ask_before": frozenset({"read", "write"})}, "approval_required"),
 )
 
@@ -228,7 +228,7 @@ def test_the_gate_never_allows_what_policy_denies(over, context, revoked, name, 
         selected=selected if chosen else None,
         listed=() if chosen else {entry.tool_id for entry in entries},
         ask_before=frozenset(),
-        ask_before_open=False,
+        ask_before_reach=frozenset(),
     )
     for proposed in names:
         verdict = judge(ProposedCall(tool=proposed, arguments=arguments), given_facts)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pegboard.config.values import RankingChoice, Retrieval
 from pegboard.core.policy import Reason
 from pegboard.service.deployment import Deployment
 from pegboard.wiring import System, in_memory
@@ -38,4 +39,4 @@ def system(servers: ScriptedToolServers, clock: FixedClock | None = None, **depl
         "used": frozenset({Reason.SCOPE}),
         **deployment,
     }
-    return in_memory(Deployment(**settings), servers, clock or FixedClock())
+    return in_memory(Deployment(**settings), servers, clock or FixedClock(), Retrieval(ranking=RankingChoice.FAST))

@@ -15,8 +15,8 @@ from pegboard.config.mcp_servers import parts_of
 from pegboard.config.parsers import At, Problems
 from pegboard.config.reading import read_text
 from pegboard.config.sections import FILE
-from pegboard.config.servers import ServerPart, over, resolve
-from pegboard.config.values import Approvals, Config, Notice, ServerConfig
+from pegboard.config.servers import ServerPart, UnresolvedError, over, resolve, secret
+from pegboard.config.values import Approvals, Config, Endpoint, Notice, RankingChoice, Retrieval, ServerConfig
 from pegboard.config.warnings import warnings_of
 from pegboard.core.errors import ConfigError
 from pegboard.engine.asking import SelectionSettings
@@ -63,6 +63,7 @@ def _load(path: Path, environ: Mapping[str, str]) -> Config:
         "access": said.get("access", {}),
         "tools": said.get("tools", {}),
         "evaluation": said.get("evaluation", {}),
+        "retrieval": _retrieval(path, said.get("retrieval", {}), environ),
         "approvals": said.get("approvals", Approvals()),
         **said.get("dimensions", {}),
         **said.get("names", {}),
@@ -85,6 +86,19 @@ def _load(path: Path, environ: Mapping[str, str]) -> Config:
     )
     absent = () if path.exists() else (Notice(where=str(path), problem="there is no such file; the defaults stand"),)
     return replace(config, warnings=(*absent, *notices, *warnings_of(config)))
+
+
+def _retrieval(path: Path, said: dict[str, Any], environ: Mapping[str, str]) -> Retrieval:
+    part = said.get("endpoint")
+    endpoint = None
+    if part is not None:
+        try:
+            key = None if part.credential is None else secret(part.credential, environ)
+        except UnresolvedError as error:
+            at = At(str(path), "retrieval.endpoint.credential")
+            raise ConfigError(str(error), str(at), "set it, or leave the credential out") from None
+        endpoint = Endpoint(url=part.url, model=part.model, dimensions=part.dimensions, key=key)
+    return Retrieval(ranking=said.get("ranking", RankingChoice.BEST), endpoint=endpoint)
 
 
 def _toml(path: Path) -> dict[str, Any]:

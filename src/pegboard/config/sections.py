@@ -27,8 +27,8 @@ from pegboard.config.parsers import (
     untouched,
     wrong,
 )
-from pegboard.config.servers import Credential, ServerPart, located
-from pegboard.config.values import Approvals, ToolConfig, Trust
+from pegboard.config.servers import Credential, EndpointPart, ServerPart, located
+from pegboard.config.values import Approvals, RankingChoice, ToolConfig, Trust
 from pegboard.core.catalog import ALWAYS, Flow, Proposal, Reach, Risk
 from pegboard.core.context import RuntimeContext
 from pegboard.core.policy import DIMENSIONS, AccessTemplate, Reason
@@ -217,5 +217,16 @@ FILE: Parser[dict[str, Any]] = section(
     limits=later,
     policy=later,
     arms=later,
-    retrieval=later,
+    retrieval=section(
+        dict,
+        ranking=choice(RankingChoice),
+        endpoint=section(
+            EndpointPart,
+            required=("url", "model", "dimensions"),
+            url=text,
+            model=text,
+            dimensions=integer(1),
+            credential=section(Credential, env=text, file=located),
+        ),
+    ),
 )

@@ -83,6 +83,16 @@ class ServerPart:
         at_most_one_of({"command": self.command, "url": self.url}, "command", "url")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointPart:
+    """What the file says of an endpoint for embeddings, its credential not fetched yet."""
+
+    url: str = field(repr=False)
+    model: str
+    dimensions: int
+    credential: Credential | None = None
+
+
 def over(upper: ServerPart, lower: ServerPart) -> ServerPart:
     """Lay one part over another: what the upper says stands; variables and headers are joined one by one."""
     said = {each.name: value for each in fields(ServerPart) if (value := getattr(upper, each.name)) is not None}
@@ -139,13 +149,18 @@ def _given(part: ServerPart, environ: Mapping[str, str]) -> tuple[dict[str, str]
     if part.command is not None:
         if part.credential.env is None:
             raise UnresolvedError("a command takes its credential from the environment: credential = { env = … }")
-        return {**env, part.credential.env: _secret(part.credential, environ)}, headers
+        return {**env, part.credential.env: secret(part.credential, environ)}, headers
     if any(key.lower() == "authorization" for key in headers):
         raise UnresolvedError("both its credential and its headers say Authorization")
-    return env, {**headers, "Authorization": f"Bearer {_secret(part.credential, environ)}"}
+    return env, {**headers, "Authorization": f"Bearer {secret(part.credential, environ)}"}
 
 
-def _secret(credential: Credential, environ: Mapping[str, str]) -> str:
+def secret(credential: Credential, environ: Mapping[str, str]) -> str:
+    """Fetch a credential.
+
+    Raises:
+        UnresolvedError: It is not there.
+    """
     if credential.file is None:
         return _variable(credential.env or "", environ)
     path = credential.file.path(environ)

@@ -22,7 +22,17 @@ from pegboard.engine.proposals import ProposeRule
 from pegboard.engine.trace import Record
 from pegboard.service.deployment import Deployment
 
-__all__ = ["Approvals", "Config", "Notice", "ServerConfig", "ToolConfig", "Trust"]
+__all__ = [
+    "Approvals",
+    "Config",
+    "Endpoint",
+    "Notice",
+    "RankingChoice",
+    "Retrieval",
+    "ServerConfig",
+    "ToolConfig",
+    "Trust",
+]
 
 
 class Trust(StrEnum):
@@ -111,6 +121,38 @@ class Approvals:
     reach: frozenset[Reach] = frozenset({Reach.OPEN})
 
 
+class RankingChoice(StrEnum):
+    """With which channels tools are ranked, beside their words."""
+
+    BEST = "best"
+    """The best that is installed."""
+    ACCURATE = "accurate"
+    """The companion distribution's encoder, or the configured endpoint; an error where neither is there."""
+    FAST = "fast"
+    """The static table alone: no model runs."""
+    WORDS = "words"
+    """No vectors at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """An OpenAI-compatible endpoint for embeddings, in place of the companion's encoder."""
+
+    url: str = field(repr=False)
+    """What stands before `/embeddings`."""
+    model: str
+    dimensions: int
+    key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieval:
+    """How tools are ranked."""
+
+    ranking: RankingChoice = RankingChoice.BEST
+    endpoint: Endpoint | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """A whole configuration. Paths are absolute or relative to the working directory, as the file's own path is."""
@@ -130,6 +172,7 @@ class Config:
     profiles: Mapping[str, RuntimeContext] = field(default_factory=dict)
     """Each with the environment it names, or else this deployment's."""
     approvals: Approvals = Approvals()
+    retrieval: Retrieval = Retrieval()
     record: Record = Record.TERMS
     client_prefix: str = ""
     evaluation: Mapping[str, Any] = field(default_factory=dict)

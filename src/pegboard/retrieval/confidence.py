@@ -112,7 +112,8 @@ def _examples(ranking: Ranking, steps: Sequence[Sequence[int]]) -> Iterator[Exam
 
 
 def _calibration(ranking: Ranking, own: Mapping[tuple[str, ...], Calibration]) -> Calibration | None:
-    channels = tuple(sorted((ranking.evidence[0].raw or {}).keys() - {LEXICAL}))
+    told = {channel for one in ranking.evidence if one.scores for channel in one.raw or {}}
+    channels = tuple(sorted(told - {LEXICAL}))
     return own.get(channels) or SHIPPED.get(channels)
 
 

@@ -42,9 +42,9 @@ class Vectors:
             raise ValueError(f"vectors of {matrix.shape[1]} dimensions; exact sums hold up to {MAX_DIMENSIONS}")
         return cls(matrix, Kept(budget))
 
-    def takes(self, vectors: Sequence[bytes]) -> bool:
-        """Say whether these can be compared with the rows: one of another length cannot."""
-        return bool(vectors) and all(len(vector) == self.matrix.shape[1] for vector in vectors)
+    def takes(self, vectors: Sequence[bytes], texts: int) -> bool:
+        """Say whether these are vectors of so many texts and can be compared with the rows."""
+        return len(vectors) == texts > 0 and all(len(vector) == self.matrix.shape[1] for vector in vectors)
 
     def scores(self, vectors: Sequence[bytes], eligible: Eligible) -> NDArray[np.float64]:
         """Return the dot products, shape (vectors, eligible rows): exact integers."""

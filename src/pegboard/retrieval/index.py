@@ -104,7 +104,7 @@ class Index:
         dense = {
             name: channel.scores(query.vectors[name][first:last], eligible)
             for name, channel in self.channels.items()
-            if channel.takes(query.vectors.get(name, ())[first:last])
+            if channel.takes(query.vectors.get(name, ())[first:last], len(texts))
         }
         return order(
             Scored.of(count=eligible.count, matches=matches, dense=dense),

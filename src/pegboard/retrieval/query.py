@@ -16,7 +16,7 @@ from typing import Any
 
 from pegboard.core.names import Json
 from pegboard.core.text import clean
-from pegboard.retrieval.tokens import language, terms
+from pegboard.retrieval.tokens import language, terms, words
 
 __all__ = ["MAX_CHARACTERS", "MAX_CLAUSES", "MAX_TASKS", "MAX_TERMS", "Query", "analyse", "texts_to_encode"]
 
@@ -53,12 +53,12 @@ class Query:
     names: tuple[str, ...]
     """What may name a tool exactly, in the order of the task."""
     vectors: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
-    """Channel -> an int8 vector for each text, in the order of `texts_to_encode`."""
+    """Channel -> an int8 vector for each text, in the order of `texts_to_encode`; empty for a text without a word."""
 
     @property
     def asks(self) -> bool:
         """Say whether there is anything to rank by."""
-        return any(self.parts) or bool(self.names) or any(self.vectors.values())
+        return any(self.parts) or bool(self.names) or any(map(any, self.vectors.values()))
 
     @property
     def texts(self) -> tuple[tuple[int, int], ...]:
@@ -107,24 +107,38 @@ def analyse(tasks: Sequence[str], vectors: Mapping[str, tuple[bytes, ...]] | Non
     Args:
         tasks: One text a sub-task. Those without a term are kept, so that positions hold.
         vectors: Channel -> vectors of `texts_to_encode(tasks)`, in that order.
+
+    Raises:
+        ValueError: A channel has more or fewer vectors than there are texts.
     """
     bounded = _bounded(tasks)
     return Query(
         parts=tuple(tuple(terms(task, MAX_TERMS)) for task in bounded),
         clauses=tuple(tuple(found for _, found in _clauses(task)) for task in bounded),
         names=tuple(dict.fromkeys(name for task in bounded for name in _names(task)))[:MAX_NAMES],
-        vectors=dict(vectors or {}),
+        vectors={channel: tuple(_told(bounded, found)) for channel, found in (vectors or {}).items()},
     )
 
 
 def texts_to_encode(tasks: Sequence[str]) -> tuple[str, ...]:
     """Return the texts whose vectors a query carries: for each sub-task the whole, then its clauses."""
-    return tuple(text for task in _bounded(tasks) for text in (task, *(clause for clause, _ in _clauses(task))))
+    return tuple(text for task in _bounded(tasks) for text in _texts(task))
 
 
 def _bounded(tasks: Sequence[str]) -> list[str]:
     # Cut before cleaning, so that a huge task costs no more than a long one.
     return [clean(task[:MAX_CHARACTERS]).strip() for task in tasks[:MAX_TASKS]]
+
+
+def _texts(task: str) -> list[str]:
+    return [task, *(clause for clause, _ in _clauses(task))]
+
+
+def _told(bounded: Sequence[str], vectors: Sequence[bytes]) -> Iterator[bytes]:
+    """Yield the vectors, an empty one for a text that says nothing: a model puts even that somewhere."""
+    texts = [text for task in bounded for text in _texts(task)]
+    for text, vector in zip(texts, vectors, strict=True):
+        yield vector if words(text) else b""
 
 
 def _clauses(task: str) -> list[tuple[str, tuple[str, ...]]]:
