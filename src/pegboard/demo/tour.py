@@ -28,8 +28,8 @@ __all__ = ["main"]
 
 FOLDER = "pegboard-demo"
 _OURS = ("pegboard.toml", "pegboard.lock", "pegboard.db", "pegboard.db-wal", "pegboard.db-shm")
-REFUND = "Dana was charged too much for order BF-10402, give her the forty euros back"
-SALARIES = "what does everyone in the support team earn?"
+REFUND = "refund forty euros of order BF-10402 to the customer"
+ROLLBACK = "roll back yesterday's deployment of the web shop"
 
 
 def main(folder: Path | None = None, console: Console | None = None) -> int:
@@ -64,6 +64,7 @@ class _Tour:
 
     async def _start_servers(self, system: System) -> None:
         self._step("Seven MCP servers of Brackenfold, an invented maker of outdoor gear, start and are listed")
+        self._say("  (+ new, ~ changed, - gone, = the same, ! waiting for a person)")
         report = await system.refresher.refresh(progress=self._listed)
         if report.failed:
             raise ConfigError(problem="a demo server did not start", fix="look at the reason above")
@@ -86,13 +87,13 @@ class _Tour:
         selections = {}
         for name in ("clara", "hanne"):
             selections[name] = await self._select(system, name, REFUND)
-        self._say("Hanne answers customers and may read payments. No name of a refund tool reaches her or her model.")
+        self._say("Clara may move money, Hanne may only look. No name or text of a tool she lacks reaches her model.")
         return selections["clara"]
 
     async def _deny(self, system: System) -> None:
         self._step("A capability that Hanne does not have")
-        self._say(f'  "{SALARIES}"')
-        selection = await self._select(system, "hanne", SALARIES)
+        self._say(f'  "{ROLLBACK}"')
+        selection = await self._select(system, "hanne", ROLLBACK)
         self._say(f"What the model is told: {selection.message}")
 
     async def _call(self, system: System) -> None:

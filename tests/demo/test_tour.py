@@ -1,0 +1,43 @@
+"""The guided run: it runs through on real servers, shows true figures, and leaves a company to go on with."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from pegboard.core.errors import ConfigError
+from pegboard.demo.tour import main
+
+
+def test_the_tour_shows_every_step_with_its_true_outcome(tmp_path: Path):
+    text = io.StringIO()
+    status = main(tmp_path / "demo", Console(file=text, width=200, highlight=False, soft_wrap=True))
+    shown = text.getvalue()
+    assert status == 0
+    for expected in (
+        "76 tools take",
+        "clara: 53 of 76 tools are eligible; outcome selected",
+        "hanne: 35 of 76 tools are eligible; outcome selected",
+        "outcome denied_capability",
+        "Ask noor@brackenfold.example for access.",
+        "-> allowed:",
+        "-> invalid_arguments:",
+        "-> unknown_or_denied:",
+        "+1 ~1 -1 =9 !2",
+        'required = ["payment_id", "amount"]',
+        'required = ["payment_id", "amount", "reason"]',
+        "the same bytes",
+        "pegboard init --from",
+    ):
+        assert expected in shown, expected
+    for_hanne = shown.split("hanne: 35")[1].split("Clara may move")[0]
+    assert "create_refund" not in for_hanne
+    assert {"pegboard.toml", "pegboard.lock", "pegboard.db"} <= {path.name for path in (tmp_path / "demo").iterdir()}
+
+
+def test_a_folder_with_other_peoples_files_is_left_alone(tmp_path: Path):
+    (tmp_path / "thesis.txt").write_text("ten years of work")
+    with pytest.raises(ConfigError, match="not the demo's"):
+        main(tmp_path)
+    assert (tmp_path / "thesis.txt").read_text() == "ten years of work"
