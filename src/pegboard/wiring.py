@@ -21,6 +21,7 @@ from pegboard.adapters.vector_cache import RememberingEncoder
 from pegboard.config.load import load_config
 from pegboard.config.values import Config, RankingChoice, Retrieval
 from pegboard.core.errors import UnreachableServerError
+from pegboard.service.calibrator import Calibrator
 from pegboard.service.deployment import Deployment
 from pegboard.service.encoding import Encoders
 from pegboard.service.gatekeeper import Gatekeeper
@@ -50,6 +51,7 @@ class System:
     refresher: Refresher
     keeper: LockKeeper
     importer: Importer
+    calibrator: Calibrator
     replayer: Replayer
 
     def close(self) -> None:
@@ -182,5 +184,6 @@ def _system(
         refresher=Refresher(catalog, servers),
         keeper=keeper,
         importer=Importer(catalog, keeper),
+        calibrator=Calibrator(catalog),
         replayer=Replayer(catalog, store),
     )

@@ -78,6 +78,10 @@ ANSWERS: dict[str, Shape] = {
     ),
     "traces list": {"traces[]": _keys("trace_id", "at", "kind", "outcome", "principal", "tools")},
     "traces show": {},
+    "calibrate": {
+        **_keys("tasks", "answerable", "unanswerable", "kept", "rejected", "channels", "file"),
+        "skipped[]": _keys("task_id", "reason"),
+    },
     "replay": {"traces[]": _keys("trace_id", "grade", "equal", "diff")},
     "halt": _keys("target", "why", "by", "since", "expires_at"),
     "resume": _keys("target", "resumed", "halted"),

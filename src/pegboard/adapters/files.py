@@ -7,6 +7,7 @@ Source: SURFACE "Files"; JSON Lines, https://jsonlines.org.
 """
 
 import os
+import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BufferedReader
@@ -172,6 +173,27 @@ def read_catalog_file(path: str | os.PathLike[str]) -> CatalogFile:
     except (OSError, ValueError) as error:
         raise _unreadable(name, error, "a catalog file of JSON Lines") from error
     return CatalogFile(tools=tuple(tools), problems=tuple(problems))
+
+
+def read_fixture_file(path: str | os.PathLike[str]) -> CatalogFile:
+    """Read labelled tasks: JSON Lines, or TOML with `[[task]]` where the name ends so.
+
+    Raises:
+        ConfigError: The file cannot be opened, or is no TOML.
+    """
+    name = os.fspath(path)
+    if not name.endswith(".toml"):
+        return read_catalog_file(name)
+    try:
+        with open(name, "rb") as file:
+            tasks = tomllib.load(file).get("task", [])
+    except (OSError, ValueError) as error:
+        raise _unreadable(name, error, "a file of labelled tasks") from error
+    if not isinstance(tasks, list):
+        raise ConfigError(problem="'task' must be a list of tables", where=name, fix="write each under [[task]]")
+    return CatalogFile(
+        tools=tuple(RawTool(where=f"{name}, task {n}", value=one) for n, one in enumerate(tasks, start=1)), problems=()
+    )
 
 
 def read_listings_folder(path: str | os.PathLike[str]) -> ListingsFolder:

@@ -5,6 +5,7 @@ Nothing is decided here. Start with `command.py` for what every command has, `er
 
 import click
 
+from pegboard.cli.calibrating import calibrate
 from pegboard.cli.calling import call, halt, resume
 from pegboard.cli.catalog import catalog as catalog_commands
 from pegboard.cli.command import Commands
@@ -26,6 +27,7 @@ SECTIONS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
     ("Catalog and lock", (refresh, classify, review_commands, lock_commands, catalog_commands)),
     ("Select and call", (select, explain, call)),
     ("What happened", (traces, replay)),
+    ("Quality", (calibrate,)),
     ("Emergency", (halt, resume)),
 )
 

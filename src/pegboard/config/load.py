@@ -19,11 +19,14 @@ from pegboard.config.servers import ServerPart, UnresolvedError, over, resolve, 
 from pegboard.config.values import Approvals, Config, Endpoint, Notice, RankingChoice, Retrieval, ServerConfig
 from pegboard.config.warnings import warnings_of
 from pegboard.core.errors import ConfigError
+from pegboard.core.names import parse_json
 from pegboard.engine.asking import SelectionSettings
+from pegboard.retrieval.calibration import Calibration
 
-__all__ = ["load_config", "problems_of"]
+__all__ = ["CALIBRATION", "load_config", "problems_of"]
 
 _SQLITE = "sqlite:///"
+CALIBRATION = "pegboard.calibration.json"
 
 
 def load_config(path: Path, environ: Mapping[str, str]) -> Config:
@@ -77,7 +80,9 @@ def _load(path: Path, environ: Mapping[str, str]) -> Config:
         servers=servers,
         mcp_config=files,
         namespaces=namespaces,
-        selection=SelectionSettings(**said.get("selection", {}), namespaces=namespaces),
+        selection=SelectionSettings(
+            **said.get("selection", {}), namespaces=namespaces, calibration=_calibration(folder / CALIBRATION)
+        ),
         profiles={
             name: profile if profile.environment else replace(profile, environment=environment)
             for name, profile in said.get("profiles", {}).items()
@@ -86,6 +91,20 @@ def _load(path: Path, environ: Mapping[str, str]) -> Config:
     )
     absent = () if path.exists() else (Notice(where=str(path), problem="there is no such file; the defaults stand"),)
     return replace(config, warnings=(*absent, *notices, *warnings_of(config)))
+
+
+def _calibration(path: Path) -> Calibration | None:
+    """Read what `pegboard calibrate` wrote beside the configuration, None where it was not run."""
+    if not path.exists():
+        return None
+    try:
+        content = parse_json(read_text(path))
+        if not isinstance(content, dict):
+            raise ValueError("it is not a JSON object")
+        return Calibration.from_json(content)
+    except ValueError as error:
+        fix = "run `pegboard calibrate` again, or remove the file: the shipped calibration serves then"
+        raise ConfigError(f"this calibration cannot be used: {error}", str(path), fix) from None
 
 
 def _retrieval(path: Path, said: dict[str, Any], environ: Mapping[str, str]) -> Retrieval:

@@ -10,6 +10,7 @@ from pegboard.core.names import Json
 from pegboard.engine.fallback import Cause, FallbackRow
 from pegboard.engine.selection import Outcome, Why
 from pegboard.engine.view import Seen, View
+from pegboard.retrieval.calibration import Calibration
 from pegboard.retrieval.confidence import Confidence
 from pegboard.retrieval.index import Ranking
 from pegboard.retrieval.query import Query
@@ -82,6 +83,8 @@ class SelectionSettings:
     fallback: tuple[FallbackRow, ...] = ()
     all_tools_at_most: int = 64
     namespaces: Mapping[str, NamespaceNote] = field(default_factory=dict)
+    calibration: Calibration | None = None
+    """This catalog's own, for the channels that it was fitted with; the shipped one serves where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,12 @@ class Case:
         """Return the context's minimum, else the configured one; None: the shipped rule's own."""
         own = self.context.minimum_confidence
         return self.settings.minimum_confidence if own is None else own
+
+    @property
+    def calibrations(self) -> dict[tuple[str, ...], Calibration]:
+        """Return the catalog's own calibration by its channels, empty where there is none."""
+        own = self.settings.calibration
+        return {} if own is None else {own.channels: own}
 
     def row_of(self, tool: str) -> int | None:
         """Return the row of an eligible tool id; unknown and denied are the same None."""

@@ -13,6 +13,7 @@ from pegboard.core.policy import AccessTemplate, Policy, Reason, Switch
 from pegboard.core.revocations import Revocations
 from pegboard.engine.asking import NamespaceNote, SelectionSettings
 from pegboard.engine.fallback import Action, Cause, FallbackRow
+from pegboard.retrieval.calibration import Calibration
 
 __all__ = [
     "policy_of",
@@ -66,6 +67,7 @@ def settings_record(settings: SelectionSettings) -> dict[str, Json]:
             path: {"description": note.description, "advertise": note.advertise, "approved": note.approved}
             for path, note in settings.namespaces.items()
         },
+        "calibration": None if settings.calibration is None else settings.calibration.to_json(),
     }
 
 
@@ -87,6 +89,7 @@ def settings_of(record: Mapping[str, Any]) -> SelectionSettings:
         ),
         all_tools_at_most=record["all_tools_at_most"],
         namespaces={path: NamespaceNote(**note) for path, note in record["namespaces"].items()},
+        calibration=None if record["calibration"] is None else Calibration.from_json(record["calibration"]),
     )
 
 

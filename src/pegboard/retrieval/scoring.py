@@ -4,7 +4,7 @@ A task of several wishes is scored as a whole and by its best clause. Without de
 share a term with the task are candidates; with them, every eligible tool is.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,10 @@ WEIGHTS: dict[frozenset[str], tuple[tuple[str, float], ...]] = {
     frozenset({"static", "encoder"}): (("encoder", 0.5), ("static", 0.2), (LEXICAL, 0.3)),
 }
 _WHOLE, _CLAUSE = 0.6, 0.4
-SCORING_VERSION = f"scoring-1 {_WHOLE} {_CLAUSE} {sorted((sorted(key), row) for key, row in WEIGHTS.items())}"
+_LED_CLAUSES = 5
+SCORING_VERSION = (
+    f"scoring-1 {_WHOLE} {_CLAUSE} {_LED_CLAUSES} {sorted((sorted(key), row) for key, row in WEIGHTS.items())}"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,6 +40,8 @@ class Scored:
     scores: NDArray[np.float64]
     clause: NDArray[np.float64] | None
     """The fused score of the best clause; None where there is none."""
+    leaders: tuple[int, ...]
+    """For each of the first clauses the candidate that fits it best, the same one not twice."""
     matches: Matches
     dense: Mapping[str, NDArray[np.float64]]
     scales: Mapping[str, Scale]
@@ -56,6 +61,7 @@ class Scored:
             places=None if dense else matches.places,
             scores=fused[0] if clause is None else _WHOLE * fused[0] + _CLAUSE * clause,
             clause=clause,
+            leaders=tuple(dict.fromkeys(_leaders(fused[1:]))),
             matches=matches,
             dense=dense,
             scales=scales[0] if scales else {},
@@ -81,6 +87,13 @@ class Scored:
             return self.scales[channel].level(values)
         every = _lexical(self.matches, np.arange(self.count)) if channel == LEXICAL else self.dense[channel][0]
         return np.searchsorted(np.sort(every), values, side="right") - np.float64(self.count)
+
+
+def _leaders(clauses: Sequence[NDArray[np.float64]]) -> Iterator[int]:
+    for scores in clauses[:_LED_CLAUSES]:
+        # At or below the mean nothing fits the clause at all.
+        if len(scores) and scores.max() > 0.0:
+            yield int(scores.argmax())
 
 
 def _scales(matches: Matches, dense: Mapping[str, NDArray[np.float64]], text: int, count: int) -> dict[str, Scale]:

@@ -1,0 +1,50 @@
+"""Labelled tasks as they are read: both spellings, steps, and what is wrong with a line."""
+
+import pytest
+
+from pegboard.core.context import RuntimeContext
+from pegboard.evaluation.fixtures import Fixture, read_fixture
+
+SETS = {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ({"task": "t"}, Fixture(task_id="7", task="t")),
+        ({"query": "t", "query_id": "q1", "relevant": ["a", "b"]},
+         Fixture(task_id="q1", task="t", steps=(frozenset({"a"}), frozenset({"b"})))),
+        ({"task_id": "x", "task": "t", "acceptable": [["a", "b"], []]},
+         Fixture(task_id="x", task="t", steps=(frozenset(SETS),))),
+        ({"task": "t", "acceptable": []}, Fixture(task_id="7", task="t")),
+        ({"task": "t", "as": "sam", "stage": "s", "split": "dev", "candidates": ["a"]},
+         Fixture(task_id="7", task="t", profile="sam", stage="s", split="dev", candidates=frozenset({"a"}))),
+        ({"task": "t", "principal": {"user": "sam", "scopes": ["x"]}},
+         Fixture(task_id="7", task="t", principal=RuntimeContext(user="sam", scopes=frozenset({"x"})))),
+    ],
+)  # fmt: skip
+def test_a_task_is_read_in_every_spelling(raw, expected):
+    assert read_fixture(raw, 7) == (expected, ())
+
+
+def test_what_means_nothing_here_is_named_and_stops_nothing():
+    assert read_fixture({"task": "t", "colour": "red", "forbidden": []}, 1)[1] == ("colour",)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {},
+        {"task": 7},
+        {"task": "t", "acceptable": "a"},
+        {"task": "t", "acceptable": ["a"]},
+        {"task": "t", "relevant": [1]},
+        {"task": "t", "as": 3},
+        {"task": "t", "principal": "sam"},
+        {"task": "t", "principal": {"admin": True}},
+        {"task": "t", "candidates": {"a": 1}},
+    ],
+)
+def test_a_line_that_is_no_fixture_says_why(raw):
+    with pytest.raises(ValueError, match="'"):
+        read_fixture(raw, 1)
