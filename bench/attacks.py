@@ -1,7 +1,7 @@
 """Keyword stuffing: one tool that wants to be shown for everything, and how often it gets among the first five.
 
-The attacker knows the catalog's tasks and takes their most frequent words: the strongest form, since real ones
-have to guess. "Before" is plain BM25 over name and description.
+The attacker guesses what will be asked, from what is asked of other catalogs, and takes the most frequent words
+of that. "Before" is plain BM25 over name and description.
 """
 
 from collections import Counter
@@ -39,10 +39,12 @@ def attacks(tasks: Sequence[str]) -> Iterator[tuple[str, CatalogEntry]]:
     )
 
 
-def measure_attacks(found: TaskSet, tasks: Sequence[Task], encoders: Encoders) -> list[dict[str, object]]:
+def measure_attacks(
+    found: TaskSet, tasks: Sequence[Task], guesses: Sequence[str], encoders: Encoders
+) -> list[dict[str, object]]:
     """Return for each attack and recipe the share of tasks with the stuffed tool among the first five."""
     rows: list[dict[str, object]] = []
-    for name, tool in attacks([task.text for task in found.answerable]):
+    for name, tool in attacks(guesses):
         snapshot = Snapshot.of(1, [*found.snapshot.entries, tool])
         at = snapshot.position(tool.tool_id)
         everything = Eligible.of_mask(np.ones(len(snapshot.entries), dtype=np.bool_))

@@ -107,7 +107,8 @@ def attacked(encoders: Encoders) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for name in ATTACKED:
         found = load(name, "dev")
-        rows += measure_attacks(found, sample(found.answerable, 200), encoders)
+        others = [task for other in JUDGED if other != name for task in sample(load(other, "dev").answerable, 500)]
+        rows += measure_attacks(found, sample(found.answerable, 200), [task.text for task in others], encoders)
     for row in rows:
         print("  " + " ".join(f"{value!s:>22}" for value in row.values()))
     return rows

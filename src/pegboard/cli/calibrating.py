@@ -48,9 +48,8 @@ def calibrate(file: str, split: str | None, dry_run: bool) -> int:
     if report.kept is None or report.rejected is None:
         note("too few to set some aside, so what it does on new tasks is not known")
     else:
-        say(
-            f"on tasks it had not seen: {report.kept:.0%} of the former answered, {report.rejected:.0%} of the latter not"
-        )
+        say(f"of tasks that it did not learn from, {report.kept:.0%} of the former are answered,")
+        say(f"and {report.rejected:.0%} of the latter are not")
     for task_id, reason in report.skipped:
         note((f"{task_id}: left out: {reason}", "dim"))
     if not dry_run:
