@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pegboard.core.catalog import CatalogEntry
-from pegboard.core.errors import StoreError
+from pegboard.core.errors import RetrievalError, StoreError
 from pegboard.core.lock import Lock
 from pegboard.core.names import Json, canonical_json, digest, digest_bytes
 from pegboard.core.policy import Policy
@@ -194,7 +194,7 @@ class Catalog:
         policy = self.policy(lock)
         index, tokens = (previous.view.index, previous.view.tokens) if _same(previous, snapshot) else (None, None)
         if index is None or tokens is None:
-            index = await self._preparer.index(snapshot, previous.view.index if previous else None)
+            index = await self._index(snapshot, previous.view.index if previous else None)
             tokens = await self._preparer.tokens(snapshot)
         now = self.clock.now()
         settings = canonical_json(settings_record(self.deployment.selection))
@@ -210,6 +210,13 @@ class Catalog:
             head=head,
             lock_stamp=stamp,
         )
+
+    async def _index(self, snapshot: Snapshot, previous: Index | None) -> Index | None:
+        """Build the index; where that fails there is none, and selections answer by the fallback table (law 7)."""
+        try:
+            return await self._preparer.index(snapshot, previous)
+        except (RetrievalError, ValueError):
+            return None
 
     def policy(self, lock: Lock) -> Policy:
         """Join the lock to what is configured."""
