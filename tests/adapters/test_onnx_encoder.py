@@ -108,6 +108,18 @@ def test_a_damaged_model_is_an_encoder_error(tmp_path: Path, changed: dict[str, 
     assert error.value.model.startswith("pegboard-minilm@")
 
 
+@pytest.mark.parametrize("texts", [1, 100])
+def test_a_model_that_gives_vectors_of_another_length_than_its_manifest_says_is_an_encoder_error(
+    tmp_path: Path, texts: int
+) -> None:
+    for name in ("model.onnx", "tokenizer.json"):
+        (tmp_path / name).write_bytes((folder() / name).read_bytes())
+    manifest = json.loads((folder() / "manifest.json").read_text(encoding="utf-8"))
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "dimensions": 383}), encoding="utf-8")
+    with pytest.raises(EncoderError, match="the runtime failed"):
+        encode(OnnxEncoder.open(tmp_path, threads=2), ["pay"] * texts)
+
+
 def test_a_truncated_model_is_told_by_its_digest(tmp_path: Path) -> None:
     copied(tmp_path, model_onnx=b"a whole graph")
     (tmp_path / "model.onnx").write_bytes(b"a whole gr")

@@ -71,7 +71,7 @@ def test_an_entry_filed_under_a_hash_that_is_not_its_own_is_not_found(store: Sql
     publish(store, 1, LIST, GET)
     change(path, "UPDATE rows SET schema_hash = ? WHERE tool_id = 'crm.list'", bytes.fromhex(GET.schema_hash[7:]))
     with pytest.raises(StoreError, match="another schema hash"):
-        anyio.run(store.find, "crm.list", GET.schema_hash)
+        anyio.run(store.find, "crm.list", GET.schema_hash, "crm")
     assert any("another schema hash" in line for line in anyio.run(store.verify).bad)
 
 

@@ -68,7 +68,7 @@ def test_only_the_next_number_can_be_published(store: Store, number: int) -> Non
     assert error.value.fix
     assert anyio.run(store.head) == head
     assert anyio.run(store.listings) == ()
-    assert anyio.run(store.find, "mail.send", SEND.schema_hash) is None
+    assert anyio.run(store.find, "mail.send", SEND.schema_hash, SEND.source_server) is None
 
 
 def test_a_version_that_lies_about_its_digest_is_found_out(store: Store) -> None:
@@ -122,16 +122,16 @@ def test_an_entry_is_found_by_its_content_after_it_was_replaced(store: Store) ->
     changed = declare(tool_id="crm.list", namespace="crm", source_server="crm", name="list", description="Lists all.")
     publish(store, 1, LIST)
     publish(store, 2, changed)
-    assert anyio.run(store.find, "crm.list", LIST.schema_hash) == LIST
-    assert anyio.run(store.find, "crm.list", changed.schema_hash) == changed
-    assert anyio.run(store.find, "crm.lis", LIST.schema_hash) is None
-    assert anyio.run(store.find, "crm.list", "sha256:nothing") is None
+    assert anyio.run(store.find, "crm.list", LIST.schema_hash, "crm") == LIST
+    assert anyio.run(store.find, "crm.list", changed.schema_hash, "crm") == changed
+    assert anyio.run(store.find, "crm.lis", LIST.schema_hash, "crm") is None
+    assert anyio.run(store.find, "crm.list", "sha256:nothing", "crm") is None
 
 
 def test_of_two_entries_with_one_content_the_one_stored_last_is_found(store: Store) -> None:
     publish(store, 1, LIST)
     anyio.run(store.keep_listings, [listing(with_row(LIST, summary="Lists."))])
-    assert anyio.run(store.find, "crm.list", LIST.schema_hash) == with_row(LIST, summary="Lists.")
+    assert anyio.run(store.find, "crm.list", LIST.schema_hash, "crm") == with_row(LIST, summary="Lists.")
 
 
 def test_a_halt_stands_until_it_is_lifted(store: Store) -> None:

@@ -86,5 +86,5 @@ async def _everything(store: Store) -> list[Any]:
         [await store.document("kind", name) for name in "abc"],
         [await store.selection(name) for name in "abc"],
         [await store.trace(name) for name in "abc"],
-        [await store.find(entry.tool_id, entry.schema_hash) for entry in (LIST, SEND)],
+        [await store.find(entry.tool_id, entry.schema_hash, entry.source_server) for entry in (LIST, SEND)],
     ]

@@ -186,17 +186,24 @@ class OnnxEncoder:
     async def encode(self, texts: Sequence[str]) -> NDArray[np.int8]:
         """Encode each text alone, a few texts a worker thread at a time."""
         vectors = np.zeros((len(texts), self._dimensions), dtype=np.int8)
+        failures: list[EncoderError] = []
 
         async def fill(start: int) -> None:
             chunk = texts[start : start + CHUNK]
-            vectors[start : start + CHUNK] = await anyio.to_thread.run_sync(self.rows_of, chunk, limiter=self._limiter)
+            try:
+                rows = await anyio.to_thread.run_sync(self.rows_of, chunk, limiter=self._limiter)
+            except EncoderError as error:
+                failures.append(error)
+                group.cancel_scope.cancel()
+            else:
+                vectors[start : start + CHUNK] = rows
 
-        if len(texts) <= CHUNK:
-            await fill(0)
-            return vectors
         async with anyio.create_task_group() as group:
             for start in range(0, len(texts), CHUNK):
                 group.start_soon(fill, start)
+        # Raised here: out of the group it would come wrapped in an ExceptionGroup, which the port does not know.
+        if failures:
+            raise failures[0]
         return vectors
 
     def rows_of(self, texts: Sequence[str]) -> NDArray[np.int8]:

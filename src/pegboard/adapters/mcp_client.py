@@ -21,7 +21,6 @@ import anyio
 from mcp import MCPError
 from mcp.client.session import ClientSession
 from mcp.types import (
-    HEADER_MISMATCH,
     CallToolRequest,
     CallToolRequestParams,
     EmptyResult,
@@ -53,6 +52,7 @@ __all__ = ["McpServers", "ServerSettings", "UnsendableCallError"]
 
 # Pages read to find the headers that one call must carry.
 _PAGES_FOR_HEADERS = 64
+_SHORTEST_SECRET = 6
 
 
 @dataclass(unsafe_hash=True)
@@ -131,7 +131,7 @@ class _OpenServer:
         except LostError as lost:
             raise _lost_page(self._settings, lost) from lost
         except MCPError as refusal:
-            raise RefusedByServerError(name, refusal.code, _said(refusal)) from refusal
+            raise RefusedByServerError(name, refusal.code, _said(self._settings, refusal)) from refusal
 
     async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> dict[str, Json]:
         """Call a tool once, within `call_timeout_s`, and return the `CallToolResult` exactly as sent.
@@ -144,20 +144,18 @@ class _OpenServer:
         """
         server = self._settings.name
         request = self._call(name, arguments)
+        if self._settings.url is not None:
+            # MCP 2026-07-28, x-mcp-header: only the listing says which arguments a call repeats in its headers.
+            # Asked before the call: after a refusal for a missing header the call would have to be sent again.
+            await self._find_headers(name)
         try:
-            try:
-                result = await self._ask(request, self._settings.call_timeout_s)
-            except MCPError as refusal:
-                # MCP 2026-07-28, x-mcp-header: refused before it is run, and fetching the listing is the remedy.
-                if refusal.code != HEADER_MISMATCH or not await self._find_headers(name):
-                    raise
-                result = await self._ask(request, self._settings.call_timeout_s)
+            result = await self._ask(request, self._settings.call_timeout_s)
         except LostError as lost:
             if not lost.sent:
                 raise _unreachable(self._settings, lost.problem) from lost
-            raise OutcomeUnknownError(server, lost.problem) from lost
+            raise OutcomeUnknownError(server, _masked(self._settings, lost.problem)) from lost
         except MCPError as refusal:
-            raise RefusedByServerError(server, refusal.code, _said(refusal)) from refusal
+            raise RefusedByServerError(server, refusal.code, _said(self._settings, refusal)) from refusal
         if not isinstance(result, dict):
             raise OutcomeUnknownError(server, "the answer is no JSON object")
         return result
@@ -178,15 +176,16 @@ class _OpenServer:
             raise UnsendableCallError(self._settings.name, one_line(str(error), TEXT_SHOWN)) from error
         return request
 
-    async def _find_headers(self, tool: str) -> bool:
+    async def _find_headers(self, tool: str) -> None:
         """List pages until one says which headers a call of this tool carries."""
         cursor = None
         for _ in range(_PAGES_FOR_HEADERS):
+            if self._wire.knows(tool):
+                return
             page = await self.list_page(cursor)
             cursor = page.next_cursor
-            if self._wire.knows(tool) or cursor is None:
-                break
-        return self._wire.knows(tool)
+            if cursor is None:
+                return
 
 
 def _channel(settings: ServerSettings) -> AbstractAsyncContextManager[StdioChannel | HttpChannel]:
@@ -210,7 +209,7 @@ async def _shake_hands(settings: ServerSettings, session: ClientSession, channel
             raise _unreachable(settings, lost.problem) from lost
         except MCPError as refusal:
             raise _unreachable(
-                settings, f"it refused the handshake with error {refusal.code}: {_said(refusal)}"
+                settings, f"it refused the handshake with error {refusal.code}: {_said(settings, refusal)}"
             ) from refusal
         except (ValidationError, RuntimeError) as error:
             problem = f"it answered the handshake with nonsense: {one_line(str(error), TEXT_SHOWN)}"
@@ -236,20 +235,30 @@ def _page(server: str, result: object) -> Page:
 def _lost_page(settings: ServerSettings, lost: LostError) -> UpstreamError:
     match lost.kind:
         case LossKind.TOO_BIG:
-            return PageLimitError(settings.name, lost.problem)
+            return PageLimitError(settings.name, _masked(settings, lost.problem))
         case LossKind.GARBLED:
-            return MalformedPageError(settings.name, lost.problem)
+            return MalformedPageError(settings.name, _masked(settings, lost.problem))
         case LossKind.NO_ANSWER:
             return _unreachable(settings, lost.problem)
 
 
 def _unreachable(settings: ServerSettings, problem: str) -> UnreachableServerError:
     fix = "run its command by hand to see why" if settings.command is not None else "check its url and headers"
-    return UnreachableServerError(settings.name, problem, f"servers.{settings.name}", fix)
+    return UnreachableServerError(settings.name, _masked(settings, problem), f"servers.{settings.name}", fix)
 
 
-def _said(refusal: MCPError) -> str:
-    return one_line(refusal.error.message, TEXT_SHOWN)
+def _said(settings: ServerSettings, refusal: MCPError) -> str:
+    return _masked(settings, one_line(refusal.error.message, TEXT_SHOWN))
+
+
+def _masked(settings: ServerSettings, text: str) -> str:
+    """Take what was configured for the server out of what it says: some print the key that they were given."""
+    for given in (*settings.env.values(), *settings.headers.values()):
+        # "Bearer x" is masked by its parts too; what is shorter than a key would garble the text.
+        for secret in (given, *given.split()):
+            if len(secret) >= _SHORTEST_SECRET:
+                text = text.replace(secret, "***")
+    return text
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -27,7 +27,7 @@ class MemoryStore:
         self._heads: dict[int, Head] = {}
         self._listings: dict[str, Listing] = {}
         self._rows: dict[str, CatalogEntry] = {}
-        self._contents: dict[tuple[str, str], CatalogEntry] = {}
+        self._contents: dict[tuple[str, str, str], CatalogEntry] = {}
         self._halts: dict[str, Revocation] = {}
         self._locks: list[str] = []
         self._documents: dict[tuple[str, str], bytes] = {}
@@ -90,17 +90,16 @@ class MemoryStore:
         with self._guard:
             return tuple(self._listings[server] for server in sorted(self._listings))
 
-    async def live(self) -> tuple[tuple[str, str], ...]:
-        """Return the (tool id, schema hash) of everything that servers last listed."""
+    async def live(self) -> tuple[tuple[str, str, str], ...]:
+        """Return the (tool id, schema hash, server) of everything that servers last listed."""
         with self._guard:
-            return tuple(
-                (e.tool_id, e.schema_hash) for name in sorted(self._listings) for e in self._listings[name].entries
-            )
+            listed = [(name, entry) for name, listing in sorted(self._listings.items()) for entry in listing.entries]
+            return tuple((entry.tool_id, entry.schema_hash, name) for name, entry in listed)
 
-    async def find(self, tool_id: str, schema_hash: str) -> CatalogEntry | None:
-        """Return the newest stored entry of this tool with this declared content, or None."""
+    async def find(self, tool_id: str, schema_hash: str, server: str) -> CatalogEntry | None:
+        """Return the newest stored entry of this server's tool with this declared content, or None."""
         with self._guard:
-            return self._contents.get((tool_id, schema_hash))
+            return self._contents.get((tool_id, schema_hash, server))
 
     async def verify(self) -> Verification:
         """Compute every digest anew."""
@@ -214,7 +213,8 @@ class MemoryStore:
     def _store(self, entries: Sequence[CatalogEntry]) -> None:
         for entry in entries:
             if entry.row not in self._rows:
-                self._rows[entry.row] = self._contents[entry.tool_id, entry.schema_hash] = entry
+                self._rows[entry.row] = entry
+                self._contents[entry.tool_id, entry.schema_hash, entry.source_server] = entry
 
     def _keep_listings(self, listings: Sequence[Listing]) -> None:
         for listing in listings:

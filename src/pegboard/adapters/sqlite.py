@@ -107,13 +107,13 @@ class SqliteStore:
         """Return the last listing of each server, by name."""
         return await self._aside(catalog.listings)
 
-    async def live(self) -> tuple[tuple[str, str], ...]:
-        """Return the (tool id, schema hash) of everything that servers last listed."""
+    async def live(self) -> tuple[tuple[str, str, str], ...]:
+        """Return the (tool id, schema hash, server) of everything that servers last listed."""
         return await self._aside(catalog.live)
 
-    async def find(self, tool_id: str, schema_hash: str) -> CatalogEntry | None:
-        """Return the newest stored entry of this tool with this declared content, or None."""
-        return await self._soon(lambda connection: catalog.find(connection, tool_id, schema_hash))
+    async def find(self, tool_id: str, schema_hash: str, server: str) -> CatalogEntry | None:
+        """Return the newest stored entry of this server's tool with this declared content, or None."""
+        return await self._soon(lambda connection: catalog.find(connection, tool_id, schema_hash, server))
 
     async def verify(self) -> Verification:
         """Compute every digest anew."""

@@ -112,31 +112,33 @@ def listings(connection: sqlite3.Connection) -> tuple[Listing, ...]:
         return tuple(_listing(connection, *row) for row in found)
 
 
-def live(connection: sqlite3.Connection) -> tuple[tuple[str, str], ...]:
-    """Return the (tool id, schema hash) of everything listed, without reading any content."""
+def live(connection: sqlite3.Connection) -> tuple[tuple[str, str, str], ...]:
+    """Return the (tool id, schema hash, server) of everything listed, without reading any content."""
+    found: list[tuple[str, str, str]] = []
     with reading(connection):
-        manifests = connection.execute("SELECT manifest FROM listings ORDER BY server").fetchall()
-        ids = [number for (manifest,) in manifests for number in manifest_ids(connection, manifest)]
-        found = connection.execute(
-            "SELECT tool_id, schema_hash FROM rows WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),)
-        )
-        return tuple((tool_id, address(schema_hash)) for tool_id, schema_hash in found)
+        for server, manifest in connection.execute("SELECT server, manifest FROM listings ORDER BY server").fetchall():
+            rows = connection.execute(
+                "SELECT tool_id, schema_hash FROM rows WHERE id IN (SELECT value FROM json_each(?))",
+                (json.dumps(manifest_ids(connection, manifest)),),
+            )
+            found += ((tool_id, address(schema_hash), server) for tool_id, schema_hash in rows)
+    return tuple(found)
 
 
-def find(connection: sqlite3.Connection, tool_id: str, schema_hash: str) -> CatalogEntry | None:
-    """Return the entry of this tool with this declared content that was stored last, or None."""
+def find(connection: sqlite3.Connection, tool_id: str, schema_hash: str, server: str) -> CatalogEntry | None:
+    """Return the entry of this server's tool with this declared content that was stored last, or None."""
     found = connection.execute(
-        "SELECT row, body FROM rows WHERE tool_id = ? AND schema_hash = ? ORDER BY id DESC LIMIT 1",
+        "SELECT row, body FROM rows WHERE tool_id = ? AND schema_hash = ? ORDER BY id DESC",
         (tool_id, key(schema_hash)),
-    ).fetchone()
-    if found is None:
-        return None
-    row, body = found
-    entry = read_entry(tool_id, row, body, unpacker())
-    # The column only finds it; what the lock grants is the content itself (law 6).
-    if entry.schema_hash != schema_hash:
-        raise damaged(f"the row of {tool_id!r} is filed under another schema hash")
-    return entry
+    )
+    for row, body in found:
+        entry = read_entry(tool_id, row, body, unpacker())
+        # The column only finds it; what the lock grants is the content itself (law 6).
+        if entry.schema_hash != schema_hash:
+            raise damaged(f"the row of {tool_id!r} is filed under another schema hash")
+        if entry.source_server == server:
+            return entry
+    return None
 
 
 def manifest_ids(connection: sqlite3.Connection, manifest: int) -> list[int]:

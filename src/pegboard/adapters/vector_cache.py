@@ -1,16 +1,15 @@
-"""Vectors that need not be made again: of the latest tasks in memory, and of a catalog's documents by digest."""
+"""Vectors that need not be made again: those of the latest tasks, in memory."""
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pegboard.core.errors import EncoderError
 from pegboard.service.ports import Encoder
 
-__all__ = ["RememberingEncoder", "encode_missing"]
+__all__ = ["RememberingEncoder"]
 
 
 class RememberingEncoder:
@@ -46,47 +45,3 @@ class RememberingEncoder:
         while len(self._kept) > self._limit:
             self._kept.popitem(last=False)
         return np.stack([known[key] for key in keys]) if keys else np.zeros((0, self.dimensions), dtype=np.int8)
-
-
-async def encode_missing(
-    encoder: Encoder,
-    digests: Sequence[str],
-    texts: Sequence[str],
-    known: Mapping[str, bytes],
-    progress: Callable[[int, int], None] = lambda done, total: None,
-    batch: int = 256,
-) -> dict[str, bytes]:
-    """Encode the documents whose digest is not in *known*, each digest once.
-
-    Args:
-        encoder: Its `model_id` is part of the key: pass what is known for this model only.
-        digests: The digest of each text, in the order of *texts*.
-        texts: The documents.
-        known: Vectors by digest. One of another length is encoded again.
-        progress: Called with (encoded, to encode) before the first and after each batch.
-        batch: Texts given to the encoder at a time.
-
-    Returns:
-        The new vectors alone, `dimensions` bytes each.
-
-    Raises:
-        EncoderError: A batch failed; nothing is returned then.
-    """
-    missing = {
-        digest: text
-        for digest, text in zip(digests, texts, strict=True)
-        if len(known.get(digest, b"")) != encoder.dimensions
-    }
-    waiting = list(missing.items())
-    made: dict[str, bytes] = {}
-    progress(0, len(waiting))
-    for start in range(0, len(waiting), batch):
-        part = waiting[start : start + batch]
-        vectors = await encoder.encode([text for _, text in part])
-        if vectors.shape != (len(part), encoder.dimensions) or vectors.dtype != np.int8:
-            raise EncoderError(
-                model=encoder.model_id, problem=f"{len(part)} texts gave vectors of shape {vectors.shape}"
-            )
-        made.update((digest, vector.tobytes()) for (digest, _), vector in zip(part, vectors, strict=True))
-        progress(len(made), len(waiting))
-    return made
