@@ -98,8 +98,6 @@ environment = "development"
 
 [traces]
 record = "task"
-[names]
-client_prefix = "mcp__pegboard__"
 [evaluation]
 principal = "agent"
 anything = [1, 2]
@@ -165,7 +163,7 @@ def test_policy_and_selection_are_read_as_values(whole: Config):
         )
     }
     assert (made.namespaces_of, made.deadlines_s) == ({"crm": "customers"}, {"crm": 90.0})
-    assert (whole.client_prefix, whole.evaluation) == ("mcp__pegboard__", {"principal": "agent", "anything": [1, 2]})
+    assert whole.evaluation == {"principal": "agent", "anything": [1, 2]}
 
 
 def test_servers_get_their_credentials_and_nothing_else(whole: Config, tmp_path: Path):
@@ -300,7 +298,6 @@ def test_an_absent_or_empty_file_is_valid(content: str | None, tmp_path: Path):
             None,
         ),
         ('[traces]\nrecord = "all"', "traces.record", "'record' cannot be 'all'", None),
-        ('[names]\nclient_prefix = "a b"', "names.client_prefix", None, None),
         (
             'store = "postgresql://u:s3cret@db/x"',
             "store",
@@ -325,7 +322,7 @@ def test_what_is_wrong_is_named_with_its_place(
     assert "s3cret" not in f"{found.problem} {found.fix}"
 
 
-@pytest.mark.parametrize("part", ["identity", "limits", "policy", "arms"])
+@pytest.mark.parametrize("part", ["identity", "limits", "policy", "arms", "names"])
 def test_a_part_whose_time_is_still_to_come_is_refused_and_not_ignored(part: str, tmp_path: Path):
     found = refused(tmp_path, f"[{part}]")
     assert found.problem == f"'{part}' is not available in this version"

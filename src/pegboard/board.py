@@ -8,13 +8,12 @@ Methods are synchronous and may be called from any thread, a running event loop'
 service runs in a thread of its own.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from os import PathLike
 from types import TracebackType
 from typing import Any, TypeVar
-
-from anyio.from_thread import start_blocking_portal
 
 from pegboard.core.context import RuntimeContext
 from pegboard.core.errors import InvalidEntryError
@@ -38,8 +37,10 @@ class Board:
 
     def __init__(self, system: System) -> None:
         self._system = system
-        self._stack = ExitStack()
-        self._portal = self._stack.enter_context(start_blocking_portal())
+        self._loop = asyncio.new_event_loop()
+        # A daemon, so that a program which never closes its board still ends; the store is whole at any moment.
+        self._thread = threading.Thread(target=self._loop.run_forever, name="pegboard", daemon=True)
+        self._thread.start()
 
     @classmethod
     def open(cls, config: str | PathLike[str] = "pegboard.toml") -> "Board":
@@ -112,13 +113,14 @@ class Board:
         Raises:
             LockError: The lock cannot be read; nothing is selected then.
             StoreError: The store failed.
+            TypeError: `require` or `loaded` is one text and no list of ids.
         """
         request = Request(
             tasks=(task,) if isinstance(task, str) else tuple(task),
             limit=limit,
             budget_tokens=budget_tokens,
-            require=tuple(require),
-            loaded=tuple(loaded),
+            require=_ids("require", require),
+            loaded=_ids("loaded", loaded),
             answer_without_tool=answer_without_tool,
         )
         selection, _ = self._run(lambda: self._system.selector.select(request, context))
@@ -165,8 +167,12 @@ class Board:
         return self._run(lambda: self._system.selector.explain(request, context, tool))
 
     def close(self) -> None:
-        """Close the store and end the service's thread."""
-        self._stack.close()
+        """Close the store and end the service's thread; a second time does nothing."""
+        if self._loop.is_closed():
+            return
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
         self._system.close()
 
     def __enter__(self) -> "Board":
@@ -177,8 +183,16 @@ class Board:
     ) -> None:
         self.close()
 
-    def _run(self, verb: Callable[[], Awaitable[_Result]]) -> _Result:
-        return self._portal.call(verb)
+    def _run(self, verb: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
+        if self._loop.is_closed():
+            raise RuntimeError("the board is closed")
+        return asyncio.run_coroutine_threadsafe(verb(), self._loop).result()
+
+
+def _ids(name: str, tools: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(tools, str):
+        raise TypeError(f"{name} takes a list of tool ids, not one text: write {name}=[{tools!r}]")
+    return tuple(tools)
 
 
 def _proposed(tool: str, arguments: Mapping[str, Any], selection: Selection | str | None) -> ProposedCall:

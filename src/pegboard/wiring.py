@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from pegboard.adapters.tokens import token_counter
 from pegboard.adapters.vector_cache import RememberingEncoder
 from pegboard.config.load import load_config
 from pegboard.config.values import Config, RankingChoice, Retrieval
-from pegboard.core.errors import UnreachableServerError
+from pegboard.core.errors import ConfigError, UnreachableServerError
 from pegboard.service.calibrator import Calibrator
 from pegboard.service.deployment import Deployment
 from pegboard.service.encoding import Encoders
@@ -37,6 +37,8 @@ __all__ = ["System", "build", "in_memory", "open_system", "packages", "read_conf
 
 # The packages that a selection's bytes depend on; a trace names their versions.
 _PACKAGES = ("pegboard", "numpy", "pystemmer")
+# … and those of them that are optional: where one is missing, token counts or vectors differ.
+_OPTIONAL_PACKAGES = ("bpe-openai", "onnxruntime", "pegboard-minilm")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +64,14 @@ class System:
 def read_config(path: str | os.PathLike[str]) -> Config:
     """Read a configuration file, with this process's environment for the variables it names.
 
+    An empty file is a valid one; one that is not there is not, since a wrong name would grant and list nothing.
+
     Raises:
-        ConfigError: It cannot be read, or something in it is wrong.
+        ConfigError: It is not there, cannot be read, or something in it is wrong.
     """
+    if not Path(path).exists():
+        fix = "`pegboard init` writes one, and --config names another"
+        raise ConfigError("there is no such configuration", str(path), fix)
     return load_config(Path(path), os.environ)
 
 
@@ -108,7 +115,11 @@ def in_memory(
 
 def packages() -> dict[str, str]:
     """Return the versions of what a selection's bytes depend on."""
-    return {name: version(name) for name in _PACKAGES}
+    found = {name: version(name) for name in _PACKAGES}
+    for name in _OPTIONAL_PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 class _Servers:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pegboard.adapters.vector_cache import RememberingEncoder, encode_missing
+from pegboard.adapters.vector_cache import RememberingEncoder
 from pegboard.core.errors import EncoderError
 
 
@@ -69,40 +69,3 @@ def test_a_failure_is_not_remembered() -> None:
         with pytest.raises(EncoderError):
             anyio.run(encoder.encode, ["pay"])
     assert inner.asked == ["pay", "pay"]
-
-
-def test_only_unknown_digests_are_encoded_and_each_once() -> None:
-    inner = Counting()
-    steps: list[tuple[int, int]] = []
-    known = {"a": b"\x01\x01", "damaged": b"\x01"}
-    made = anyio.run(
-        encode_missing,
-        inner,
-        ["a", "b", "c", "b", "damaged"],
-        ["x", "yy", "zzz", "yy", "wwww"],
-        known,
-        lambda done, total: steps.append((done, total)),
-        2,
-    )
-    assert made == {"b": b"\x02\x01", "c": b"\x03\x01", "damaged": b"\x04\x01"}
-    assert inner.asked == ["yy", "zzz", "wwww"]
-    assert steps == [(0, 3), (2, 3), (3, 3)]
-
-
-def test_nothing_is_returned_when_a_later_batch_fails() -> None:
-    with pytest.raises(EncoderError):
-        anyio.run(encode_missing, Counting(fails_on="b"), ["1", "2"], ["a", "b"], {}, lambda done, total: None, 1)
-
-
-def test_an_encoder_that_gives_too_few_vectors_is_an_encoder_error() -> None:
-    class Short(Counting):
-        async def encode(self, texts: Sequence[str]) -> NDArray[np.int8]:
-            return np.zeros((1, 2), dtype=np.int8)
-
-    with pytest.raises(EncoderError, match=r"2 texts gave vectors of shape \(1, 2\)"):
-        anyio.run(encode_missing, Short(), ["1", "2"], ["a", "b"], {})
-
-
-def test_digests_and_texts_of_different_numbers_are_refused() -> None:
-    with pytest.raises(ValueError, match="zip"):
-        anyio.run(encode_missing, Counting(), ["1"], ["a", "b"], {})

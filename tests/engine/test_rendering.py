@@ -47,6 +47,11 @@ def test_texts_are_cleaned_before_names_are_looked_for():
         ({"enum": ["a", "b\u200b"]}, {"enum": ["a"]}),
         ({"x-labels": {"drop_user": "gone", "get_user": "stays"}}, {"x-labels": {"get_user": "stays"}}),
         ({"items": [{"title": "drop_user"}, True]}, {"items": [{"title": "another tool"}, True]}),
+        ({"format": "drop_user", "contentMediaType": "a/drop_user", "id": "drop_user"}, {}),
+        ({"$anchor": "drop_user"}, {}),
+        ({"additionalItems": "drop_user", "type": "array"}, {"additionalItems": "another tool", "type": "array"}),
+        ({"additionalItems": {"required": ["drop_user"]}}, {"additionalItems": {"required": ["another tool"]}}),
+        ({"dependencies": {"a": {"x": ["drop_user"]}}}, {"dependencies": {"a": {"x": ["another tool"]}}}),
     ],
 )
 def test_a_value_that_names_a_hidden_sibling_is_left_out_and_a_text_is_redacted(declared, shown):
@@ -66,6 +71,8 @@ def test_a_value_that_names_a_hidden_sibling_is_left_out_and_a_text_is_redacted(
         {"$ref": "#/x-types/drop_user", "x-types": {"drop_user": {"required": ["drop_user"]}}},
         {"properties": {"default": {"type": "string"}, "enum": True, "description": {"type": "string"}}},
         {"anyOf": [{"$ref": "#/$defs/none"}, {"$ref": "#/anyOf/2"}, {"required": ["drop_user"]}]},
+        {"$ref": "#drop_user", "$defs": {"a": {"$anchor": "drop_user"}}},
+        {"$ref": "#/$defs/drop_user%20a", "$defs": {"drop_user a": {"type": "object"}}},
         {"dependentRequired": {"a": ["drop_user"]}, "dependencies": {"a": ["drop_user"], "b": {"type": "object"}}},
     ],
 )
@@ -79,6 +86,11 @@ def test_a_reference_into_an_unknown_keyword_finds_a_schema_with_redacted_texts(
         "$ref": "#/x/y~1z",
         "x": {"y/z": {"description": "another tool", "required": ["drop_user"]}},
     }
+
+
+def test_only_the_keys_that_a_reference_goes_through_are_names():
+    schema = {"$ref": "#/x/a", "x": {"a": True, "drop_user": True, "b": {"$ref": "#/x/b/drop_user", "drop_user": 1}}}
+    assert served(schema, ()) == {"$ref": "#/x/a", "x": {"a": True, "b": {"$ref": "#/x/b/another tool"}}}
 
 
 @given(schemas)

@@ -1,8 +1,11 @@
 """Wording: every keyword's refusal in words that help."""
 
+from dataclasses import replace
+
 import pytest
 
 from pegboard.engine.schemas import check_arguments, compile_schema
+from pegboard.engine.wording import describe_without_values
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
@@ -70,3 +73,22 @@ def test_a_list_of_options_is_cut_with_the_number_left_out():
     problem = check_arguments(compile_schema(items(enum=list(range(30)))), {"a": "x"})
     assert problem is not None
     assert problem.message.endswith("18, 19, and 10 more")
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ({"enum": ["secret"]}, "/a: is not one of the allowed values"),
+        ({"const": "secret"}, "/a: is not the one allowed value"),
+        ({"type": "string", "format": "email"}, "/a: does not have the format that the schema asks for"),
+        ({"pattern": "secret"}, "/a: does not match the pattern that the schema asks for"),
+        ({"contentEncoding": "base64"}, "/a: does not keep to 'contentEncoding'"),
+        ({"minLength": 3}, "/a: must have at least 3 characters"),
+        ({"anyOf": [{"const": "secret"}]}, "/a: fits none of the 1 alternatives (/a: is not the one allowed value)"),
+    ],
+)
+def test_without_values_a_refusal_still_says_which_rule_is_broken(rules, said):
+    compiled = replace(compile_schema({"$schema": DRAFT_7, **items(**rules)}), wording=describe_without_values)
+    problem = check_arguments(compiled, {"a": "!"})
+    assert problem is not None
+    assert problem.message == said

@@ -93,7 +93,16 @@ def test_values_that_no_rule_knows_add_nothing(deployment: Deployment, caller: R
 @cases(8, 500)
 @given(deployment=deployments())
 def test_a_rule_that_breaks_when_asked_denies(broken: Any, field: str, deployment: Deployment):
-    templates = {name: replace(each, **{field: broken}) for name, each in deployment.policy.templates.items()}
+    with pytest.raises(TypeError):
+        AccessTemplate(**{field: broken})
+    templates = {name: _with(each, field, broken) for name, each in deployment.policy.templates.items()}
     policy = Policy(lock=deployment.policy.lock, templates=templates, switches={"crm.list": Switch(enabled=True)})
     for entry in deployment.snapshot.entries:
         assert not decide_tool(entry, policy, STRONG, NO_REVOCATIONS).allowed
+
+
+def _with(template: AccessTemplate, field: str, broken: Any) -> AccessTemplate:
+    """Put into a template what it would refuse, as a bug might."""
+    copy = replace(template)
+    object.__setattr__(copy, field, broken)
+    return copy

@@ -55,6 +55,19 @@ async def test_a_failing_encoder_costs_its_channel_and_nothing_else():
     assert set(await encoders.tasks(["cancel an order"], ["letters", "good"])) == {"good"}
 
 
+class Short(Letters):
+    """An encoder that answers with one vector too few."""
+
+    async def encode(self, texts):
+        return (await super().encode(texts))[1:]
+
+
+async def test_an_encoder_that_answers_with_another_number_of_vectors_has_failed():
+    encoders = Encoders({"letters": Short()}, MemoryStore())
+    assert await encoders.documents(ENTRIES, ["letters"]) == ({}, {})
+    assert await encoders.tasks(["cancel an order"], ["letters"]) == {}
+
+
 async def test_a_request_has_a_vector_for_each_of_its_texts():
     found = await Encoders({"letters": Letters()}, MemoryStore()).tasks(
         ["find it, and then pay. Also tell me."], ["letters"]

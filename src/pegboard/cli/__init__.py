@@ -1,48 +1,34 @@
 """The `pegboard` command: parse arguments, call one verb of the service, print, return an exit status.
 
-Nothing is decided here. Start with `command.py` for what every command has, `errors.py` for the exit statuses.
+Nothing is decided here. Start with `sections.py` for the commands, `command.py` for what every command has, and
+`errors.py` for the exit statuses.
 """
 
-import click
+import sys
+from typing import TYPE_CHECKING, Any
 
-from pegboard.cli.calibrating import calibrate
-from pegboard.cli.calling import call, halt, resume
-from pegboard.cli.catalog import catalog as catalog_commands
-from pegboard.cli.command import Commands
-from pegboard.cli.health import doctor
-from pegboard.cli.lock import lock as lock_commands
-from pegboard.cli.refreshing import refresh
-from pegboard.cli.review import classify
-from pegboard.cli.review import review as review_commands
-from pegboard.cli.selecting import explain, select
-from pegboard.cli.setup import init
-from pegboard.cli.touring import demo
-from pegboard.cli.tracing import replay, traces
+if TYPE_CHECKING:
+    from pegboard.cli.sections import SECTIONS, pegboard
 
 __all__ = ["SECTIONS", "main", "pegboard"]
-
-# The commands in the order in which one meets them, under the headings of `--help`.
-SECTIONS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
-    ("Begin", (demo, init, doctor)),
-    ("Catalog and lock", (refresh, classify, review_commands, lock_commands, catalog_commands)),
-    ("Select and call", (select, explain, call)),
-    ("What happened", (traces, replay)),
-    ("Quality", (calibrate,)),
-    ("Emergency", (halt, resume)),
-)
-
-
-@click.group(
-    cls=Commands, sections=SECTIONS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
-@click.version_option(package_name="pegboard", prog_name="pegboard")
-def pegboard() -> None:
-    """Show an AI agent the few tools that fit, of those its caller may use, and judge every call.
-
-    Begin with `pegboard demo`, or with `pegboard init` beside your own .mcp.json.
-    """
 
 
 def main() -> None:
     """Run the command line of this process and exit with its status."""
-    pegboard()
+    try:
+        # Imported late: loading takes long enough for a Ctrl-C to fall into it, and nothing else would catch that.
+        from pegboard.cli.sections import pegboard
+
+        pegboard()
+    except KeyboardInterrupt:
+        sys.stderr.write("error: interrupted\n")
+        # `errors.INTERRUPTED`, which may not have been loaded.
+        sys.exit(130)
+
+
+def __getattr__(name: str) -> Any:
+    if name in {"SECTIONS", "pegboard"}:
+        from pegboard.cli import sections
+
+        return getattr(sections, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import shell_complete
 
-from pegboard.cli.errors import DONE, PIPE_CLOSED, Failure, failure_of
+from pegboard.cli.errors import DONE, PIPE_CLOSED, Failure, ToldToEnd, failure_of
 from pegboard.cli.printing import note, print_json
 
 __all__ = ["Command", "Commands", "Subcommands", "as_json", "config_path"]
@@ -115,6 +115,7 @@ class Commands(Subcommands):
         if asked := os.environ.get(variable):
             sys.exit(shell_complete(self, {}, name, variable, asked))
         try:
+            _refuse_unreadable(words)
             with self.make_context(name, words, **extra) as context:
                 found = self.invoke(context)
             sys.stdout.flush()
@@ -125,7 +126,7 @@ class Commands(Subcommands):
             # Whoever read has had enough, `| head` for example.
             _let_go()
             status = PIPE_CLOSED
-        except (Exception, KeyboardInterrupt, BaseExceptionGroup) as error:  # noqa: BLE001 - the edge of the process: every end is told
+        except (Exception, KeyboardInterrupt, ToldToEnd, BaseExceptionGroup) as error:  # noqa: BLE001 - the edge of the process: every end is told
             status = _told(error, machine=_asks_for_json(words))
         sys.exit(status)
 
@@ -155,6 +156,17 @@ def _tell_people(failure: Failure) -> None:
         note(("  where", "dim"), failure.where)
     if failure.fix:
         note(("  fix  ", "dim"), failure.fix)
+
+
+def _refuse_unreadable(words: Sequence[str]) -> None:
+    """Refuse a word that is no UTF-8: it comes with surrogates in it, which can be neither stored nor sent.
+
+    Raises:
+        UsageError: There is one.
+    """
+    for place, word in enumerate(words, 1):
+        if not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word):
+            raise click.UsageError(f"argument {place}, {word!r}, is not UTF-8")
 
 
 def _asks_for_json(words: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ outside (a server, the disk). Nothing but `Failure` is ever printed of an error,
 """
 
 import os
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ from pegboard.core.errors import (
 )
 from pegboard.core.names import Json
 
-__all__ = ["DONE", "INTERRUPTED", "NO", "OUTSIDE", "PIPE_CLOSED", "USAGE", "Failure", "failure_of"]
+__all__ = ["DONE", "INTERRUPTED", "NO", "OUTSIDE", "PIPE_CLOSED", "USAGE", "Failure", "ToldToEnd", "failure_of"]
 
 DONE = 0
 NO = 1
@@ -38,7 +39,19 @@ _STATUS: tuple[tuple[type[PegboardError], int], ...] = (
     (StoreError, OUTSIDE),
     (PegboardError, OUTSIDE),
 )
+_STANDS = "what was published before stands"
 _REPORT = "this is a fault of Pegboard; run it again with PEGBOARD_DEBUG=1 and report what it shows"
+
+
+class ToldToEnd(BaseException):
+    """A signal told the process to end. Like KeyboardInterrupt no `Exception`, so that nothing takes it for a fault."""
+
+    def __init__(self, end: signal.Signals) -> None:
+        super().__init__(end)
+        self.end = end
+
+    def __str__(self) -> str:
+        return f"ended by {self.end.name}; {_STANDS}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +84,10 @@ def failure_of(error: BaseException) -> Failure:
     if isinstance(error, click.ClickException):
         return _usage(error)
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return Failure(kind="interrupted", message="interrupted; what was published before stands", status=INTERRUPTED)
+        return Failure(kind="interrupted", message=f"interrupted; {_STANDS}", status=INTERRUPTED)
+    if isinstance(error, ToldToEnd):
+        # As a shell sees a command that died of the signal.
+        return Failure(kind="interrupted", message=str(error), status=128 + error.end)
     if isinstance(error, OSError):
         message = (error.strerror or str(error)).lower()
         return Failure(kind="system", message=message, where=_path(error), status=OUTSIDE)

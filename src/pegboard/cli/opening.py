@@ -1,14 +1,17 @@
 """Open what the configuration describes, and run the service's verbs to their end."""
 
+import asyncio
 import getpass
+import signal
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
 from pegboard.cli.command import config_path
+from pegboard.cli.errors import ToldToEnd
 from pegboard.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["opened", "operator_name", "run"]
 
 _Result = TypeVar("_Result")
+
+# How a service manager and a closed terminal tell a process to end; the second is not on every system.
+_ENDS = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
 
 
 @contextmanager
@@ -47,8 +53,44 @@ def opened() -> Iterator[tuple["Config", "System"]]:
 
 
 def run(verb: Callable[[], Awaitable[_Result]]) -> _Result:
-    """Run an asynchronous verb to its end."""
-    return anyio.run(verb)
+    """Run an asynchronous verb to its end, or until the process is told to end: sessions are closed in either case.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C ended it.
+        ToldToEnd: SIGTERM or SIGHUP did.
+    """
+    return anyio.run(_until_told, verb)
+
+
+async def _until_told(verb: Callable[[], Awaitable[_Result]]) -> _Result:
+    with anyio.CancelScope() as scope, _listening(scope) as told:
+        # A verb that comes to its end all the same has its answer shown, as after Ctrl-C.
+        return await verb()
+    raise ToldToEnd(told[0])
+
+
+@contextmanager
+def _listening(scope: anyio.CancelScope) -> Iterator[list[signal.Signals]]:
+    """Cancel *scope* on a signal that would else end the process at once, and leave its children running."""
+    told: list[signal.Signals] = []
+
+    def heard(end: signal.Signals) -> None:
+        told.append(end)
+        scope.cancel()
+
+    loop = asyncio.get_running_loop()
+    # What is ignored (`nohup`), or handled by a program around us, stays so.
+    ours = [end for end in _ENDS if signal.getsignal(end) is signal.SIG_DFL]
+    # A system without such handlers, and a thread that is not the main one, go on as if nobody listened.
+    with suppress(NotImplementedError, RuntimeError):
+        for end in ours:
+            loop.add_signal_handler(end, heard, end)
+    try:
+        yield told
+    finally:
+        with suppress(NotImplementedError):
+            for end in ours:
+                loop.remove_signal_handler(end)
 
 
 def operator_name() -> str:

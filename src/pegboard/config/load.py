@@ -69,7 +69,6 @@ def _load(path: Path, environ: Mapping[str, str]) -> Config:
         "retrieval": _retrieval(path, said.get("retrieval", {}), environ),
         "approvals": said.get("approvals", Approvals()),
         **said.get("dimensions", {}),
-        **said.get("names", {}),
         **said.get("traces", {}),
     }
     config = Config(

@@ -114,15 +114,6 @@ def _fallback(*, cause: Cause, do: Action, risk: Risk | None = None, environment
     return FallbackRow(cause=cause, do=do, risk=risk, environment=environment)
 
 
-def _client_prefix(value: Any, at: At) -> str:
-    found = _plain_text(value, at)
-    if len(found) > 40 or not all(
-        character.isascii() and (character.isalnum() or character in "_-.") for character in found
-    ):
-        raise wrong(at, "'client_prefix' must be at most 40 letters, digits, _, - and .")
-    return found
-
-
 _ACCESS = section(
     AccessTemplate,
     required_scopes=names,
@@ -210,7 +201,7 @@ FILE: Parser[dict[str, Any]] = section(
     selection=_SELECTION,
     profiles=by_name(_PROFILE),
     evaluation=untouched,
-    names=section(dict, client_prefix=_client_prefix),
+    names=later,
     traces=section(dict, record=choice(Record)),
     identity=later,
     approvals=section(Approvals, risk=_risks, reach=_reaches),

@@ -174,7 +174,6 @@ class Config:
     approvals: Approvals = Approvals()
     retrieval: Retrieval = Retrieval()
     record: Record = Record.TERMS
-    client_prefix: str = ""
     evaluation: Mapping[str, Any] = field(default_factory=dict)
     """The `[evaluation]` table as it stands in the file."""
     warnings: tuple[Notice, ...] = ()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from types import NoneType
 from typing import Any
 
-from pegboard.core.names import Json
+from pegboard.core.names import Json, digest
 
 __all__ = ["RuntimeContext"]
 
@@ -49,8 +49,16 @@ class RuntimeContext:
 
     @property
     def principals(self) -> frozenset[str]:
-        """Return every name under which this caller can be halted: the user, the workload and the chain."""
-        return frozenset(filter(None, (self.user, self.workload, *self.delegation)))
+        """Return every name under which this caller can be halted: user, workload, chain, and what records say."""
+        return frozenset(filter(None, (self.user, self.workload, *self.delegation, self.principal)))
+
+    @property
+    def identity(self) -> str:
+        """Identify who asks, for whom: equal for the same user, tenant, workload and chain, and for no other.
+
+        `principal` is for people: a user may be called `a@b`. What is bound to a caller is bound to this.
+        """
+        return digest([self.user, self.tenant, self.workload, list(self.delegation)])
 
     @property
     def principal(self) -> str:

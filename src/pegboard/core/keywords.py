@@ -1,7 +1,8 @@
 """Where schemas, data and names stand inside a JSON Schema, as one table for everything that walks one.
 
-Keywords of the drafts 4 to 2020-12 together: a walk may follow a keyword that the schema's own dialect does
-not know, never miss one. What is in no table is an annotation (2020-12, section 6.5).
+Keywords of the drafts 4 to 2020-12 together: a walk that measures may follow a keyword that the schema's own dialect
+does not know, never miss one; one that decides what is shown asks `DRAFTS` too (`roles.py`). What is in no table is an
+annotation (2020-12, section 6.5).
 
 Source: JSON Schema Core 2020-12, sections 8 to 11; draft-07, section 9 (`dependencies`, array `items`).
 """
@@ -11,7 +12,19 @@ from enum import Enum, auto
 
 from pegboard.core.names import Json
 
-__all__ = ["DATA", "REFERENCES", "STRUCTURE", "SUBSCHEMAS", "Place", "is_map", "subschemas"]
+__all__ = [
+    "ANCHORS",
+    "DATA",
+    "DRAFTS",
+    "IDENTIFIERS",
+    "NAME_LISTS",
+    "REFERENCES",
+    "STRUCTURE",
+    "SUBSCHEMAS",
+    "Place",
+    "is_map",
+    "subschemas",
+]
 
 
 class Place(Enum):
@@ -59,27 +72,47 @@ _MAPS = frozenset({"dependentSchemas", "dependencies", "properties", "patternPro
 
 REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 
-# Values of the caller's kind: changed as text they would mean another value, so they are shown whole or not at all.
-DATA = frozenset({"enum", "const", "default", "examples", "example", "pattern"})
+# Lists of the names of properties.
+NAME_LISTS = frozenset({"required", "dependentRequired"})
 
-# Strings that make the schema work: property names, references, and words of the specification.
-STRUCTURE = REFERENCES | frozenset(
-    {
-        "$schema",
-        "$id",
-        "id",
-        "$anchor",
-        "$dynamicAnchor",
-        "$recursiveAnchor",
-        "$vocabulary",
-        "type",
-        "format",
-        "required",
-        "dependentRequired",
-        "contentEncoding",
-        "contentMediaType",
-    }
+# What makes the schema work as it is written.
+STRUCTURE = REFERENCES | NAME_LISTS
+
+# Names that a schema gives itself. Nobody needs one that no reference looks for.
+ANCHORS = frozenset({"$anchor", "$dynamicAnchor"})
+IDENTIFIERS = ANCHORS | {"$id", "id"}
+
+# Values: changed as text they would mean another one, so they are shown whole or not at all. First the caller's
+# kind, then words for the validator, of which most drafts take any text.
+DATA = (
+    frozenset({"enum", "const", "default", "examples", "example", "pattern"})
+    | {"type", "format", "contentEncoding", "contentMediaType", "$schema", "$vocabulary", "$recursiveAnchor"}
+    | IDENTIFIERS
 )
+
+# The first and the last draft that knows a keyword, by number or year; the others are known to all from 4 to 2020-12.
+# A draft takes any value for what it does not know. `definitions` and `dependencies` are kept in every meta-schema.
+DRAFTS: Mapping[str, tuple[int, int]] = {
+    "id": (4, 4),
+    "$id": (6, 2020),
+    "contains": (6, 2020),
+    "propertyNames": (6, 2020),
+    "if": (7, 2020),
+    "then": (7, 2020),
+    "else": (7, 2020),
+    "additionalItems": (4, 2019),
+    "$defs": (2019, 2020),
+    "$anchor": (2019, 2020),
+    "$recursiveRef": (2019, 2019),
+    "contentSchema": (2019, 2020),
+    "dependentRequired": (2019, 2020),
+    "dependentSchemas": (2019, 2020),
+    "unevaluatedItems": (2019, 2020),
+    "unevaluatedProperties": (2019, 2020),
+    "prefixItems": (2020, 2020),
+    "$dynamicRef": (2020, 2020),
+    "$dynamicAnchor": (2020, 2020),
+}
 
 
 def is_map(keyword: str, value: Json) -> bool:

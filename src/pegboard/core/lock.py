@@ -22,12 +22,15 @@ _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 _Word = TypeVar("_Word", Risk, Reach, Flow)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FIELDS = ("tool", "hash", "access", "risk", "reach", "flow", "by", "at")
+_MORE_FIELDS = ("server",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockLine:
     """What is granted to one tool: its content hash, an access template, and how it is to be handled.
 
+    `server` is the one that owned the tool when it was approved: calls carry arguments, and another server that
+    declares the same tool byte for byte was approved by nobody. None, as in a line written by hand, names none.
     `by` says who approved it and `at` when (RFC 3339, UTC).
     """
 
@@ -39,10 +42,15 @@ class LockLine:
     flow: frozenset[Flow] = frozenset()
     by: str
     at: str
+    server: str | None = None
 
     def __post_init__(self) -> None:
         if self.risk is Risk.READ and self.reach is Reach.OPEN:
             raise ValueError("a tool of open reach runs what it is given, so its risk cannot be read")
+
+    def is_of(self, server: str) -> bool:
+        """Say whether the line may grant a tool of this server."""
+        return self.server in (None, server)
 
     def to_json(self) -> dict[str, Json]:
         """Return the line as it stands in the file, keys in the file's order."""
@@ -55,6 +63,7 @@ class LockLine:
             "flow": sorted(map(str, self.flow)),
             "by": self.by,
             "at": self.at,
+            **({} if self.server is None else {"server": self.server}),
         }
 
 
@@ -81,10 +90,10 @@ class Lock:
     def __len__(self) -> int:
         return len(self.lines)
 
-    def grants(self, tool_id: str, schema_hash: str) -> bool:
-        """Say whether this content of this tool is granted."""
+    def grants(self, tool_id: str, schema_hash: str, server: str) -> bool:
+        """Say whether this content of this tool is granted to this server."""
         line = self.lines.get(tool_id)
-        return line is not None and line.hash == schema_hash
+        return line is not None and line.hash == schema_hash and line.is_of(server)
 
     def granting(self, lines: Iterable[LockLine]) -> "Lock":
         """Return a lock in which *lines* replace or join the present ones."""
@@ -135,8 +144,9 @@ def _parse_line(line: str, at: str) -> LockLine:
         if name not in value:
             raise LockError(problem=f"the field {name!r} is missing", where=at, fix=_RESTORE)
     for name in value:
-        if name not in _FIELDS:
-            raise LockError(problem=f"unknown field {name!r}", where=at, fix=f"the fields are {', '.join(_FIELDS)}")
+        if name not in _FIELDS + _MORE_FIELDS:
+            known = ", ".join(_FIELDS + _MORE_FIELDS)
+            raise LockError(problem=f"unknown field {name!r}", where=at, fix=f"the fields are {known}")
     try:
         return LockLine(
             tool=_tool(value["tool"]),
@@ -147,6 +157,7 @@ def _parse_line(line: str, at: str) -> LockLine:
             flow=frozenset(_one_of(Flow, "flow", item) for item in _list(value["flow"])),
             by=_text("by", value["by"]),
             at=_text("at", value["at"]),
+            server=_text("server", value["server"]) if "server" in value else None,
         )
     except ValueError as error:
         raise LockError(problem=str(error), where=at, fix=_RESTORE) from None

@@ -14,9 +14,10 @@ Source: DESIGN section 3, "mentions".
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
-from pegboard.core.keywords import STRUCTURE, SUBSCHEMAS, is_map
 from pegboard.core.names import Json
+from pegboard.core.roles import Roles, all_strings
 from pegboard.core.text import clean
 
 __all__ = ["ANOTHER", "ToolNames", "entry_texts", "mentions", "omit", "redact"]
@@ -98,43 +99,12 @@ def entry_texts(
 ) -> Iterator[str]:
     """Yield every declared text in which a tool can name another one, cleaned and as it came.
 
-    Of the schemas: titles, descriptions, comments, examples, enums, constants, defaults, patterns and what unknown
-    keywords hold, at any depth; not the names of properties and definitions, nor references.
+    Of the schemas every string, at any depth, but the names of properties and definitions, and references that
+    resolve: texts, values, and what keywords hold that their dialect does not know.
     """
-    yield from _both(title or "")
-    yield from _both(description)
-    for schema in (input_schema, output_schema):
-        yield from _schema_texts(schema)
-    yield from _all_texts(annotations)
-
-
-def _schema_texts(schema: Json) -> Iterator[str]:
-    if not isinstance(schema, dict):
-        return
-    for keyword, value in schema.items():
-        if keyword in STRUCTURE:
-            continue
-        if keyword not in SUBSCHEMAS:
-            yield from _both(keyword)
-            yield from _all_texts(value)
-        elif is_map(keyword, value):
-            for child in value.values():
-                yield from _schema_texts(child)
-        else:
-            for child in value if isinstance(value, list) else [value]:
-                yield from _schema_texts(child)
-
-
-def _all_texts(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        yield from _both(value)
-    elif isinstance(value, dict):
-        for key, child in value.items():
-            yield from _both(key)
-            yield from _all_texts(child)
-    elif isinstance(value, list):
-        for child in value:
-            yield from _all_texts(child)
+    parts = (Roles(input_schema).strings(), Roles(output_schema).strings(), all_strings(annotations))
+    for text in (title or "", description, *chain.from_iterable(parts)):
+        yield from _both(text)
 
 
 def _both(text: str) -> Iterator[str]:

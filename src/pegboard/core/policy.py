@@ -16,7 +16,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TypeAlias
 
-from pegboard.core.catalog import CatalogEntry
+from pegboard.core.catalog import ALWAYS, CatalogEntry
 from pegboard.core.context import RuntimeContext
 from pegboard.core.lock import Lock
 from pegboard.core.names import Json, digest
@@ -36,6 +36,7 @@ __all__ = [
     "access_rule",
     "decide",
     "decide_tool",
+    "outlasts_halt",
     "pinned_stages",
 ]
 
@@ -76,6 +77,18 @@ class AccessTemplate:
     environments: frozenset[str] | None = None
     allowed_stages: frozenset[str] | None = None
     minimum_clearance: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a field of another kind, which the checks and the table of all rules could read differently.
+
+        Raises:
+            TypeError: A field is of another kind.
+        """
+        for name in self.__slots__:
+            value = getattr(self, name)
+            kind = int if name == "minimum_clearance" else frozenset
+            if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+                raise TypeError(f"the template's {name} cannot be {value!r}; it takes a {kind.__name__}")
 
     def to_json(self) -> dict[str, Json]:
         """Return what the template says, sets sorted."""
@@ -212,16 +225,16 @@ _NO_SWITCH = Switch()
 def access_rule(entry: CatalogEntry, policy: Policy) -> AccessRule:
     """Join a tool to its lock line and access template.
 
-    A lock line whose hash is not this content's does not grant. One that names a template which does not
-    exist gets the template that states nothing, which denies in every used dimension, and is not locked
-    either, so that a deployment which uses no dimension stays closed.
+    A lock line whose hash is not this content's, or which is another server's, does not grant. One that names
+    a template which does not exist gets the template that states nothing, which denies in every used
+    dimension, and is not locked either, so that a deployment which uses no dimension stays closed.
     """
     line = policy.lock.lines.get(entry.tool_id)
     switch = policy.switches.get(entry.tool_id, _NO_SWITCH)
     template = policy.templates.get(line.access) if line is not None else None
     return AccessRule(
         enabled=entry.enabled if switch.enabled is None else switch.enabled,
-        locked=line is not None and line.hash == entry.schema_hash and template is not None,
+        locked=template is not None and policy.lock.grants(entry.tool_id, entry.schema_hash, entry.source_server),
         server=entry.source_server,
         template=template or _UNSTATED,
         used=policy.used,
@@ -234,9 +247,14 @@ def pinned_stages(entry: CatalogEntry, policy: Policy) -> tuple[str, ...]:
     return entry.pinned if pinned is None else pinned
 
 
+def outlasts_halt(entry: CatalogEntry, policy: Policy) -> bool:
+    """Say whether a tool goes on under `halt all`: only where the configuration pins it, never by a catalog's word."""
+    return ALWAYS in (policy.switches.get(entry.tool_id, _NO_SWITCH).pinned or ())
+
+
 def decide_tool(entry: CatalogEntry, policy: Policy, context: RuntimeContext, revocations: Revocations) -> Decision:
     """Judge one tool for one caller, revocations included: the reference for everything that judges many."""
     reasons = decide(access_rule(entry, policy), context).reasons
-    if revocations.covers(entry, pinned_stages(entry, policy)) or revocations.covers_caller(context):
+    if revocations.covers(entry, outlasts_halt(entry, policy)) or revocations.covers_caller(context):
         reasons = tuple(reason for reason in Reason if reason in {*reasons, Reason.REVOKED})
     return Decision(reasons)

@@ -9,7 +9,7 @@ Source: DESIGN section 4, "Revocations"; certificate revocation lists.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pegboard.core.catalog import ALWAYS, CatalogEntry
+from pegboard.core.catalog import CatalogEntry
 from pegboard.core.context import RuntimeContext
 from pegboard.core.names import Json, digest, name_problem
 
@@ -53,11 +53,11 @@ class Revocations:
         """Say whether everything is denied to this caller."""
         return any(f"principal:{name}" in self.targets for name in context.principals)
 
-    def covers(self, entry: CatalogEntry, pinned: tuple[str, ...] | None = None) -> bool:
-        """Say whether this tool is denied to everyone; *pinned* stands where policy overrides the entry's own."""
+    def covers(self, entry: CatalogEntry, outlasts_halt: bool = False) -> bool:
+        """Say whether this tool is denied to everyone; *outlasts_halt*: `all` does not mean it."""
         if not self.targets:
             return False
-        if EVERYTHING in self.targets and ALWAYS not in (entry.pinned if pinned is None else pinned):
+        if EVERYTHING in self.targets and not outlasts_halt:
             return True
         return (
             entry.tool_id in self.targets

@@ -8,7 +8,7 @@ Source: Unicode TR 36 and TR 39; ECMA-48 for the escape sequences.
 
 import re
 
-__all__ = ["clean", "hidden", "one_line"]
+__all__ = ["clean", "hidden", "one_line", "well_formed"]
 
 # An escape sequence goes whole, so that its visible rest ("[31m") does not stay behind.
 _ANSI = re.compile(
@@ -32,6 +32,11 @@ def clean(text: str) -> str:
 def hidden(text: str) -> bool:
     """Say whether `clean` would take anything out."""
     return bool(_ANSI.search(text) or _INVISIBLE.search(text))
+
+
+def well_formed(text: str) -> str:
+    """Return the text with every lone surrogate replaced, so that it can be encoded."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def one_line(text: str, limit: int) -> str:

@@ -34,8 +34,8 @@ class Ask:
 
     @property
     def only_requires(self) -> bool:
-        """Say whether a workflow step named its tools and asks for nothing else."""
-        return bool(self.require) and not self.query.asks
+        """Say whether a workflow step named its tools and has no word to rank by."""
+        return bool(self.require) and not any(self.query.parts)
 
     def to_json(self) -> dict[str, Json]:
         """Return the form a trace keeps."""

@@ -9,13 +9,17 @@ Source: DESIGN sections 4 and 9.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
+from pegboard.core.aliases import alias
 from pegboard.core.catalog import CatalogEntry, with_row
 from pegboard.core.lock import Lock
 from pegboard.core.snapshot import Snapshot
 from pegboard.engine.intake import relate
 
-__all__ = ["Composition", "Curation", "Pending", "compose", "pending"]
+__all__ = ["Composition", "Curation", "LockedContent", "Pending", "compose", "pending"]
+
+LockedContent: TypeAlias = Callable[[str, str, str], CatalogEntry | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +33,7 @@ class Curation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composition:
-    """A snapshot, and the tools that another server's tool id kept out: (server, name, reason)."""
+    """A snapshot, and the tools that another's tool id or alias kept out: (server, name, reason)."""
 
     snapshot: Snapshot
     refused: tuple[tuple[str, str, str], ...] = ()
@@ -48,7 +52,7 @@ class Pending:
 def compose(
     listed: Mapping[str, Sequence[CatalogEntry]],
     lock: Lock,
-    locked_content: Callable[[str, str], CatalogEntry | None],
+    locked_content: LockedContent,
     *,
     refused_names: Mapping[str, Collection[str]] | None = None,
     curation: Mapping[str, Curation] | None = None,
@@ -59,7 +63,7 @@ def compose(
     Args:
         listed: The live entries of each server.
         lock: What is granted now.
-        locked_content: Finds the stored entry of a tool id and schema hash, None where it was never seen.
+        locked_content: Finds the stored entry of a tool id, schema hash and server, None where it was never seen.
         refused_names: Of each server, the names of tools that could not be taken in; no text may tell them either.
         curation: Local texts by tool id.
         previous: The version served until now. Where a tool means the same, its bytes are kept; where two
@@ -82,17 +86,17 @@ def compose(
     return Composition(snapshot=Snapshot.of(number, entries), refused=tuple(refused))
 
 
-def pending(
-    listed: Iterable[CatalogEntry], lock: Lock, locked_content: Callable[[str, str], CatalogEntry | None]
-) -> tuple[Pending, ...]:
+def pending(listed: Iterable[CatalogEntry], lock: Lock, locked_content: LockedContent) -> tuple[Pending, ...]:
     """Return what waits for a person, by tool id."""
     waiting = []
     for live in sorted(listed, key=lambda entry: entry.tool_id):
         line = lock.lines.get(live.tool_id)
-        if line is None:
+        if line is None or not line.is_of(live.source_server):
             waiting.append(Pending(live=live))
         elif line.hash != live.schema_hash:
-            waiting.append(Pending(live=live, locked=locked_content(live.tool_id, line.hash), changed=True))
+            waiting.append(
+                Pending(live=live, locked=locked_content(live.tool_id, line.hash, live.source_server), changed=True)
+            )
     return tuple(waiting)
 
 
@@ -114,24 +118,37 @@ def _one_owner_each(
             owners[entry.tool_id] = keep
             reason = f"the tool id {entry.tool_id!r} belongs to server {keep.source_server!r}; use another namespace"
             refused.append((drop.source_server, drop.name, reason))
-    return list(owners.values()), refused
+    return _one_alias_each(owners.values(), before, refused), refused
+
+
+def _one_alias_each(
+    entries: Iterable[CatalogEntry], before: Mapping[str, CatalogEntry], refused: list[tuple[str, str, str]]
+) -> list[CatalogEntry]:
+    """Leave out what would go over a wire under the name of a tool that is there: the one served before stays."""
+    named: dict[str, CatalogEntry] = {}
+    for entry in sorted(entries, key=lambda one: (one.tool_id not in before, one.tool_id)):
+        other = named.setdefault(alias(entry.tool_id), entry)
+        if other is not entry:
+            reason = f"its name on the wire, {alias(entry.tool_id)!r}, is that of {other.tool_id!r}; rename one"
+            refused.append((entry.source_server, entry.name, reason))
+    return list(named.values())
 
 
 def _as_locked(
     live: CatalogEntry,
     siblings: Sequence[str],
     lock: Lock,
-    locked_content: Callable[[str, str], CatalogEntry | None],
+    locked_content: LockedContent,
 ) -> CatalogEntry:
     """Return the content that the lock names, where it was ever seen; else the live one, which is not granted.
 
     Its mentions are found anew: a text that was locked long ago may name a tool that its server added since.
     """
     line = lock.lines.get(live.tool_id)
-    if line is None or line.hash == live.schema_hash:
+    if line is None or line.hash == live.schema_hash or not line.is_of(live.source_server):
         return live
-    locked = locked_content(live.tool_id, line.hash)
-    if locked is None or locked.source_server != live.source_server:
+    locked = locked_content(live.tool_id, line.hash, live.source_server)
+    if locked is None:
         return live
     return relate([replace(locked, enabled=live.enabled, pinned=live.pinned)], siblings)[0]
 

@@ -214,8 +214,8 @@ def _valid(judged: Judged) -> Judged | Verdict:
     return Verdict(
         kind=VerdictKind.INVALID_ARGUMENTS,
         tool_id=entry.tool_id,
-        # The original schema may name siblings that this caller may not see. All are taken out, eligible or not:
-        # a message need not tell which.
+        # No value of the schema is in it where there are mentions, but names of properties, and keys that the caller
+        # sent, may be. All that is mentioned is taken out, eligible or not: a message need not tell which.
         message=redact(clean(problem.message), entry.mentions),
         path=problem.path,
         constraint=problem.constraint,

@@ -2,9 +2,11 @@
 
 Law 2 at the text: served bytes depend on the entry and on which of the siblings it mentions are eligible.
 Texts are cleaned and a mention of any other sibling reads "another tool". A value that names one (in `enum`,
-`const`, `default`, `examples`, `pattern`) or that holds characters nobody can see is left out whole, since
-another value would be a wrong one; an `enum` with no value left is left out too. The gate validates against the
-original, so nothing that was valid is refused. Names of properties and definitions and references stay as declared.
+`const`, `default`, `examples`, `pattern`, `format`, `$id`, …) or that holds characters nobody can see is left out
+whole, since another value would be a wrong one; an `enum` with no value left is left out too. The gate validates
+against the original, so nothing that was valid is refused. Names of properties and definitions, references that
+resolve and what these need to be found stay as declared; all else is text, also what the schema's dialect does not
+know (`core/roles.py`).
 
 A schema in which nothing has to change is served byte for byte as declared.
 """
@@ -14,9 +16,10 @@ from dataclasses import dataclass
 from typing import cast
 
 from pegboard.core.catalog import CatalogEntry
-from pegboard.core.keywords import DATA, REFERENCES, STRUCTURE, SUBSCHEMAS, is_map
+from pegboard.core.keywords import is_map
 from pegboard.core.mentions import ToolNames, redact
 from pegboard.core.names import Json
+from pegboard.core.roles import Role, Roles, are_names
 from pegboard.core.text import clean, hidden
 
 __all__ = ["ServedTool", "hidden_names", "served_text", "served_tool"]
@@ -66,45 +69,29 @@ class _Rendering:
 
     def __init__(self, root: dict[str, Json], names: ToolNames) -> None:
         self.names = names
-        # References may point into keywords that no specification knows ("#/components/schemas/Order").
-        # What they point at is a schema, and the keys on the way are names.
-        self.targets: set[int] = set()
-        self.on_the_way: set[int] = set()
-        for pointer in _pointers(root):
-            self._follow(root, pointer)
-
-    def _follow(self, root: Json, pointer: str) -> None:
-        found = root
-        for part in pointer.split("/"):
-            name = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, dict) and name in found:
-                found = found[name]
-            elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-                found = found[int(name)]
-            else:
-                return
-            self.on_the_way.add(id(found))
-        self.targets.add(id(found))
+        self.roles = Roles(root)
 
     def schema(self, schema: Json) -> Json:
-        """Render what stands where a schema is expected."""
+        """Render what stands where a schema is expected; a text does where the dialect minds none there."""
         if not isinstance(schema, dict):
-            return schema
+            return self._annotation(schema)
         served: dict[str, Json] = {}
         for keyword, value in schema.items():
-            if keyword in STRUCTURE:
+            role = self.roles.of(schema, keyword)
+            if role is Role.NAMES:
                 served[keyword] = value
-            elif keyword in SUBSCHEMAS:
+            elif role is Role.SCHEMAS:
                 served[keyword] = self._subschemas(keyword, value)
-            elif keyword in DATA:
+            elif role is Role.DATA:
                 self._data(served, keyword, value)
             else:
-                self._member(served, keyword, value)
+                self._member(served, schema, keyword)
         return served
 
     def _subschemas(self, keyword: str, value: Json) -> Json:
         if is_map(keyword, value):
-            return {name: self.schema(child) for name, child in cast("dict[str, Json]", value).items()}
+            named = cast("dict[str, Json]", value)
+            return {name: child if are_names(keyword, child) else self.schema(child) for name, child in named.items()}
         return [self.schema(child) for child in value] if isinstance(value, list) else self.schema(value)
 
     def _data(self, served: dict[str, Json], keyword: str, value: Json) -> None:
@@ -126,17 +113,17 @@ class _Rendering:
             return [self._annotation(child) for child in value]
         if not isinstance(value, dict):
             return value
-        if id(value) in self.targets:
+        if self.roles.is_target(value):
             return self.schema(value)
         served: dict[str, Json] = {}
-        for key, child in value.items():
-            self._member(served, key, child)
+        for key in value:
+            self._member(served, value, key)
         return served
 
-    def _member(self, served: dict[str, Json], key: str, value: Json) -> None:
+    def _member(self, served: dict[str, Json], holder: dict[str, Json], key: str) -> None:
         """Render one member of an annotation, or an unknown keyword; one whose key names a hidden tool goes."""
-        if id(value) in self.on_the_way or not self._unfit(key):
-            served[key] = self._annotation(value)
+        if self.roles.is_on_the_way(holder, key) or not self._unfit(key):
+            served[key] = self._annotation(holder[key])
 
     def _unfit(self, value: Json) -> bool:
         if isinstance(value, str):
@@ -147,21 +134,3 @@ class _Rendering:
 
     def _names_one(self, text: str) -> bool:
         return any(True for form in (text, clean(text)) for _ in self.names.found(form))
-
-
-def _pointers(schema: Json) -> set[str]:
-    """Return the JSON pointers of local references, without the leading `#/`."""
-    found: set[str] = set()
-    waiting = [schema]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict):
-            found |= {
-                value[2:]
-                for keyword, value in node.items()
-                if keyword in REFERENCES and isinstance(value, str) and value.startswith("#/")
-            }
-            waiting += node.values()
-        elif isinstance(node, list):
-            waiting += node
-    return found

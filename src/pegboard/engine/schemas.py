@@ -12,7 +12,7 @@ Source: JSON Schema 2020-12, and drafts 4 to 2019-09 where `$schema` says so.
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, cast
 
@@ -24,7 +24,7 @@ from pegboard.core.names import Json, compact_json
 from pegboard.core.text import one_line
 from pegboard.engine.bounds import ARGUMENTS, SCHEMA, Broken, Size, kind_of, measure
 from pegboard.engine.paths import Paths, SchemaGraph, count_paths, graph_of
-from pegboard.engine.wording import describe
+from pegboard.engine.wording import Wording, describe, describe_without_values
 
 __all__ = [
     "Compiled",
@@ -70,10 +70,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A validator of one schema, with what it may cost."""
+    """A validator of one schema, with what it may cost and how its refusals are worded."""
 
     validator: jsonschema_rs.Validator
     paths: Paths
+    wording: Wording = describe
 
 
 class Validators:
@@ -87,7 +88,7 @@ class Validators:
         return len(self._compiled)
 
     def of(self, entry: CatalogEntry) -> Compiled:
-        """Return the validator of the entry's input schema.
+        """Return the validator of the entry's input schema; its refusals quote no value where the entry has mentions.
 
         Raises:
             ValueError: The schema is not one that `schema_problem` lets in.
@@ -96,7 +97,9 @@ class Validators:
         self._compiled[entry.schema_hash] = found
         if len(self._compiled) > self._capacity:
             self._compiled.popitem(last=False)
-        return found
+        # Whether or not the caller may see those that are mentioned: a refusal need not tell which. Not kept with the
+        # validator, since entries with one schema may mention different tools.
+        return replace(found, wording=describe_without_values) if entry.mentions else found
 
 
 def schema_problem(schema: Any) -> str | None:
@@ -156,7 +159,7 @@ def check_arguments(compiled: Compiled, arguments: Any) -> Problem | None:
     if paths is None or paths * size.nodes > _MAX_WORK:
         message = "the arguments are too deep or too large for a schema with this many alternatives"
         return Problem(path="", constraint="size" if paths else "depth", message=message)
-    problems = [_problem(error) for error in _errors(compiled.validator, arguments, size)]
+    problems = [_problem(error, compiled.wording) for error in _errors(compiled.validator, arguments, size)]
     if not problems:
         return None
     first = problems[0]
@@ -223,8 +226,8 @@ def _errors(validator: jsonschema_rs.Validator, arguments: Any, size: Size) -> I
         yield error
 
 
-def _problem(error: jsonschema_rs.ValidationError) -> Problem:
-    return Problem(path=_pointer(error.instance_path), constraint=error.kind.name, message=describe(error))
+def _problem(error: jsonschema_rs.ValidationError, wording: Wording) -> Problem:
+    return Problem(path=_pointer(error.instance_path), constraint=error.kind.name, message=wording(error))
 
 
 def _invalid(error: jsonschema_rs.ValidationError) -> str:

@@ -57,7 +57,7 @@ class View:
     _namespaces: tuple[str, ...] = field(repr=False)
     _namespace_of: NDArray[np.int32] = field(repr=False)
     _pinned: tuple[tuple[int, tuple[str, ...]], ...] = field(repr=False)
-    _siblings: dict[tuple[str, str], int] = field(repr=False)
+    _siblings: dict[tuple[str, str], list[int]] = field(repr=False)
     _seen: "OrderedDict[Eligibility, Seen]" = field(default_factory=OrderedDict, repr=False)
 
     @classmethod
@@ -148,8 +148,8 @@ class View:
 
     def eligible_siblings(self, entry: CatalogEntry, seen: Seen) -> Collection[str]:
         """Return which of the tools that *entry*'s own text names are eligible too."""
-        rows = ((name, self._siblings.get((entry.source_server, name))) for name in entry.mentions)
-        return {name for name, row in rows if row is not None and seen.eligibility.mask[row]}
+        rows = ((name, self._siblings.get((entry.source_server, name), [])) for name in entry.mentions)
+        return {name for name, found in rows if seen.eligibility.mask[found].any()}
 
 
 def _locked_risk(entry: CatalogEntry, policy: Policy) -> Risk:
@@ -162,7 +162,12 @@ def _fingerprints(entries: tuple[CatalogEntry, ...]) -> NDArray[np.uint8]:
     return np.frombuffer(joined, dtype=np.uint8).reshape(len(entries), 32)
 
 
-def _siblings(entries: tuple[CatalogEntry, ...]) -> dict[tuple[str, str], int]:
-    wanted = {(entry.source_server, name) for entry in entries for name in entry.mentions}
-    keys = ((row, (entry.source_server, entry.name)) for row, entry in enumerate(entries))
-    return {key: row for row, key in keys if key in wanted}
+def _siblings(entries: tuple[CatalogEntry, ...]) -> dict[tuple[str, str], list[int]]:
+    """Return the rows of every tool that some text names; catalog files may give one server a name twice."""
+    found: dict[tuple[str, str], list[int]] = {
+        (entry.source_server, name): [] for entry in entries for name in entry.mentions
+    }
+    for row, entry in enumerate(entries):
+        if (rows := found.get((entry.source_server, entry.name))) is not None:
+            rows.append(row)
+    return found

@@ -1,26 +1,32 @@
 """Wording: a validator's error in words that help a model to send the call again, correctly.
 
 Says what the schema asks for, never what the arguments held, except names of properties that are not known.
-What is said is bounded, whatever the schema holds.
+What is said is bounded, whatever the schema holds. Where a value of the schema may name a tool that the caller may not
+see, no value is quoted: JSON escapes and the cut at the bound leave parts of a name that no search finds.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import jsonschema_rs
 
 from pegboard.core.names import compact_json
 from pegboard.core.text import one_line
 
-__all__ = ["describe"]
+__all__ = ["Wording", "describe", "describe_without_values"]
+
+Wording: TypeAlias = Callable[[jsonschema_rs.ValidationError], str]
 
 _WORD_CHARACTERS = 60
 _LISTED = 20
 _BRANCHES = 4
 _DEEPEST = 3
 
-# Error kind -> what it says about "the value"; the rest is the validator's own sentence, in which values are masked.
-_SENTENCES: Mapping[str, Callable[[Any], str]] = {
+_Sentences: TypeAlias = Mapping[str, Callable[[Any], str]]
+
+# Error kind -> what it says about "the value"; the rest is the validator's own sentence, in which the arguments' values
+# are masked.
+_SENTENCES: _Sentences = {
     "required": lambda kind: f"the required property {_word(kind.property)} is missing",
     "additionalProperties": lambda kind: f"unknown {_properties(kind.unexpected)}",
     "unevaluatedProperties": lambda kind: f"unknown {_properties(kind.unexpected)}",
@@ -51,24 +57,40 @@ _SENTENCES: Mapping[str, Callable[[Any], str]] = {
     "unevaluatedItems": lambda kind: "has items that the schema does not accept",
 }
 
+# The rows that quote texts out of the schema, without them. Numbers and names of properties stay: these are served.
+_WITHOUT_VALUES: _Sentences = {
+    **_SENTENCES,
+    "enum": lambda kind: "is not one of the allowed values",
+    "const": lambda kind: "is not the one allowed value",
+    "pattern": lambda kind: "does not match the pattern that the schema asks for",
+    "format": lambda kind: "does not have the format that the schema asks for",
+}
+
 
 def describe(error: jsonschema_rs.ValidationError) -> str:
     """Say in one clause where the arguments break the schema and what it asks for there."""
-    return _describe(error, _DEEPEST)
+    return _describe(error, _DEEPEST, _SENTENCES, lambda error: one_line(error.message, 200))
 
 
-def _describe(error: jsonschema_rs.ValidationError, deep: int) -> str:
+def describe_without_values(error: jsonschema_rs.ValidationError) -> str:
+    """Say it without quoting any value out of the schema."""
+    return _describe(error, _DEEPEST, _WITHOUT_VALUES, lambda error: f"does not keep to {error.kind.name!r}")
+
+
+def _describe(error: jsonschema_rs.ValidationError, deep: int, sentences: _Sentences, otherwise: Wording) -> str:
     where = "".join(f"/{part}" for part in error.instance_path)
-    return f"{one_line(where, 200) or 'the arguments'}: {_sentence(error.kind, error.message, deep)}"
+    return f"{one_line(where, 200) or 'the arguments'}: {_sentence(error, deep, sentences, otherwise)}"
 
 
-def _sentence(kind: Any, message: str, deep: int) -> str:
+def _sentence(error: jsonschema_rs.ValidationError, deep: int, sentences: _Sentences, otherwise: Wording) -> str:
+    kind: Any = error.kind
     key = _KEY.get(type(kind), kind.name)
     if key in {"anyOf", "oneOf"} and deep:
-        firsts = [_describe(branch[0], deep - 1) for branch in kind.context[:_BRANCHES] if branch]
+        branches = [branch[0] for branch in kind.context[:_BRANCHES] if branch]
+        firsts = [_describe(first, deep - 1, sentences, otherwise) for first in branches]
         return f"fits none of the {len(kind.context)} alternatives ({_or_more(firsts, len(kind.context), ' | ')})"
-    sentence = _SENTENCES.get(key)
-    return sentence(kind) if sentence else one_line(message, 200)
+    sentence = sentences.get(key)
+    return sentence(kind) if sentence else otherwise(error)
 
 
 # Kinds that share the keyword of another one.

@@ -1,7 +1,7 @@
 """Revocations over the rows of one snapshot: which tools a set of targets covers, without asking each tool.
 
 Laid out once a snapshot: the row of a tool id, the rows of a server and of a namespace with everything inside
-it, and the rows that are pinned `always`. The reference is `Revocations.covers`.
+it, and the rows that go on under `halt all`. The reference is `Revocations.covers`.
 """
 
 from collections.abc import Iterable
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pegboard.core.catalog import ALWAYS
-from pegboard.core.policy import Policy, pinned_stages
+from pegboard.core.policy import Policy, outlasts_halt
 from pegboard.core.revocations import EVERYTHING, with_parents
 from pegboard.core.snapshot import Snapshot
 
@@ -39,7 +38,7 @@ class Rows:
         for (server, namespace), place in pairs.items():
             for target in (f"server:{server}", *(f"namespace:{path}" for path in with_parents(namespace))):
                 groups.setdefault(target, []).append(place)
-        always = [ALWAYS in pinned_stages(entry, policy) for entry in snapshot.entries]
+        always = [outlasts_halt(entry, policy) for entry in snapshot.entries]
         return cls(
             snapshot=snapshot,
             groups=groups,

@@ -70,7 +70,8 @@ class Encoders:
             if encoder is None or not texts:
                 continue
             try:
-                found[channel] = tuple(row.tobytes() for row in await encoder.encode(texts))
+                rows = _checked(encoder, await encoder.encode(texts), len(texts))
+                found[channel] = tuple(row.tobytes() for row in rows)
             except EncoderError:
                 continue
         return found
@@ -82,10 +83,22 @@ class Encoders:
         keys = list(missing)
         for start in range(0, len(keys), _BATCH):
             batch = keys[start : start + _BATCH]
-            rows = await encoder.encode([missing[key] for key in batch])
+            rows = _checked(encoder, await encoder.encode([missing[key] for key in batch]), len(batch))
             made = {key: row.tobytes() for key, row in zip(batch, rows, strict=True)}
             await self._store.keep_vectors(encoder.model_id, made)
             known.update(made)
             self._progress(channel, min(start + _BATCH, len(keys)), len(keys))
         joined = b"".join(known[key] for key in digests)
         return np.frombuffer(joined, dtype=np.int8).reshape(len(texts), encoder.dimensions)
+
+
+def _checked(encoder: Encoder, rows: Matrix, count: int) -> Matrix:
+    """Refuse what is no vector for each text: a program may bring an encoder of its own.
+
+    Raises:
+        EncoderError: The answer has another shape or type.
+    """
+    if rows.shape != (count, encoder.dimensions) or rows.dtype != np.int8:
+        problem = f"expected {count} vectors of {encoder.dimensions} int8, the answer is {rows.shape} {rows.dtype}"
+        raise EncoderError(model=encoder.model_id, problem=problem)
+    return rows

@@ -6,15 +6,16 @@ anything is sent; a call whose answer never came is `outcome_unknown` and is not
 Source: DESIGN section 8.
 """
 
+import copy
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pegboard.core.catalog import CatalogEntry
 from pegboard.core.context import RuntimeContext
 from pegboard.core.errors import OutcomeUnknownError, RefusedByServerError, StoreError, UpstreamError
 from pegboard.core.names import Json, canonical_json, digest
 from pegboard.core.revocations import Revocations
+from pegboard.core.text import well_formed
 from pegboard.engine.gate import Cause, GateFacts, Internal, ProposedCall, Verdict, VerdictKind, judge
 from pegboard.engine.schemas import Validators
 from pegboard.service.ports import ToolServers, TraceStore
@@ -83,11 +84,12 @@ class Gatekeeper:
             context: For whom.
             operator: Every eligible tool may be named without a selection, as at the operator's command line.
         """
+        call = _held_still(call)
         judged, entry = await self._judged(call, context, operator)
         answer = await self._recorded(call, context, judged)
         if entry is None or answer.call_id is None:
             return answer
-        sent, outcome = await self._dispatched(answer, entry, call.arguments)
+        sent, outcome = await self._dispatched(answer, entry, call, context, operator)
         await self._close(answer.call_id, outcome)
         return sent
 
@@ -117,10 +119,10 @@ class Gatekeeper:
 
     async def _selected(self, call: ProposedCall, context: RuntimeContext) -> Mapping[str, tuple[str, str]] | None:
         """Fetch the caller's own selection; another's, an expired one and none at all are the same None."""
-        if call.selection_id is None:
+        if not isinstance(call.selection_id, str) or well_formed(call.selection_id) != call.selection_id:
             return None
         stored = await self._traces.selection(call.selection_id)
-        if stored is None or stored.principal != context.principal:
+        if stored is None or stored.principal != context.identity:
             return None
         return stored.tools if stored.expires_at > self._catalog.clock.now() else None
 
@@ -132,7 +134,7 @@ class Gatekeeper:
         for tool_id, schema_hash in (selected or {}).values():
             entry = published.view.snapshot.get(tool_id)
             if entry is not None and entry.schema_hash != schema_hash:
-                before = await self._catalog.snapshots.find(tool_id, schema_hash)
+                before = await self._catalog.snapshots.find(tool_id, schema_hash, entry.source_server)
                 if before is not None:
                     former[schema_hash] = before
         return former
@@ -152,11 +154,20 @@ class Gatekeeper:
             return replace(answer, verdict=verdict, call_id=None)
         return answer
 
-    async def _dispatched(self, answer: CallAnswer, entry: CatalogEntry, arguments: Any) -> tuple[CallAnswer, str]:
-        """Send once. Returns the answer, and the outcome for the ledger."""
+    async def _dispatched(
+        self, answer: CallAnswer, entry: CatalogEntry, call: ProposedCall, context: RuntimeContext, operator: bool
+    ) -> tuple[CallAnswer, str]:
+        """Send once. Returns the answer, and the outcome for the ledger.
+
+        Reaching a server may take half a minute, so the call is judged again when it is there: a halt holds for
+        whatever is not sent yet (law 4).
+        """
         try:
             async with self._servers.connect(entry.source_server) as server:
-                result = await server.call_tool(entry.name, arguments)
+                again, same = await self._judged(call, context, operator)
+                if same != entry:
+                    return replace(answer, verdict=again.verdict, call_id=None), "not_sent"
+                result = await server.call_tool(entry.name, call.arguments)
         except OutcomeUnknownError as error:
             return _failed(answer, VerdictKind.OUTCOME_UNKNOWN, _UNKNOWN_OUTCOME, error), "outcome_unknown"
         except RefusedByServerError as error:
@@ -172,6 +183,14 @@ class Gatekeeper:
         except StoreError:
             # The tool has run and its answer is here: losing the answer over a full disk would invite a repeat.
             return
+
+
+def _held_still(call: ProposedCall) -> ProposedCall:
+    """Copy the arguments, so that what is sent is what was judged, whatever the caller does with its own."""
+    try:
+        return replace(call, arguments=copy.deepcopy(call.arguments))
+    except Exception:  # noqa: BLE001 - what cannot be copied is no JSON or too deep, and the gate refuses it
+        return call
 
 
 def _listed(published: Published, context: RuntimeContext, revocations: Revocations, operator: bool) -> Collection[str]:

@@ -20,6 +20,8 @@ class ImportReport:
     catalog_version: str | None
     imported: int
     locked: int
+    removed: tuple[str, ...]
+    """Tools that these servers had and that are not in the file: what is imported is all that a server has."""
     refused: tuple[tuple[str, str], ...]
 
     def to_json(self) -> dict[str, Json]:
@@ -28,6 +30,7 @@ class ImportReport:
             "catalog_version": self.catalog_version,
             "imported": self.imported,
             "locked": self.locked,
+            "removed": list(self.removed),
             "refused": [{"name": name, "reason": reason} for name, reason in self.refused],
         }
 
@@ -80,20 +83,29 @@ class Importer:
         approve: str | None,
         by: str,
     ) -> ImportReport:
-        """Publish in one transaction; lock first, so that a template that does not exist changes nothing."""
+        """Publish in one transaction; lock first, so that a template that does not exist changes nothing.
+
+        What another server's tool keeps out is not locked either: the line belongs to the owner.
+        """
         now = self._catalog.clock.now()
-        entries = [entry for server in by_server.values() for entry in server]
+        before = {one.server: one for one in await self._catalog.snapshots.listings()}
+        listings = [Listing(server=name, fetched_at=now, entries=tuple(found)) for name, found in by_server.items()]
+        composition, _ = await self._catalog.compose(listings)
+        kept_out = {(server, name): reason for server, name, reason in composition.refused}
+        entries = [
+            entry for one in listings for entry in one.entries if (entry.source_server, entry.name) not in kept_out
+        ]
         locked = await self._keeper.lock_entries(entries, approve, by) if approve is not None else ()
-        composition, _, _ = await self._catalog.publish(
-            [Listing(server=server, fetched_at=now, entries=tuple(found)) for server, found in by_server.items()], by
-        )
+        await self._catalog.publish(listings, by)
         head = await self._catalog.snapshots.head()
-        kept_out = [(name, reason) for _, name, reason in composition.refused]
+        listed = {entry.tool_id for entry in entries}
+        old = (entry.tool_id for name in by_server if name in before for entry in before[name].entries)
         return ImportReport(
             catalog_version=None if head is None else head.version,
-            imported=len(entries) - len(kept_out),
+            imported=len(entries),
             locked=len(locked),
-            refused=(*refused, *kept_out),
+            removed=tuple(tool_id for tool_id in old if tool_id not in listed),
+            refused=(*refused, *((name, reason) for (_, name), reason in kept_out.items())),
         )
 
 

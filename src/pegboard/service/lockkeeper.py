@@ -153,6 +153,8 @@ class LockKeeper:
                 problems.append((line.tool, f"names the access template {line.access!r}, which does not exist"))
             if line.tool not in live:
                 problems.append((line.tool, "is locked, and no server lists it"))
+            elif not line.is_of(live[line.tool].source_server):
+                problems.append((line.tool, f"was locked as a tool of {line.server!r}, and another server lists it"))
             elif live[line.tool].schema_hash != line.hash:
                 problems.append((line.tool, "has changed since it was locked; the locked content is served"))
         return LockCheck(lines=len(lock), problems=tuple(problems))
@@ -209,6 +211,7 @@ class LockKeeper:
                 flow=draft.flow,
                 by=by,
                 at=at,
+                server=draft.waiting.live.source_server,
             )
         except ValueError as error:
             raise ConfigError(problem=f"{draft.tool_id}: {error}", fix="approve it with --risk write") from None

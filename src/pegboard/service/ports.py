@@ -157,11 +157,11 @@ class SnapshotStore(Protocol):
     async def listings(self) -> tuple[Listing, ...]:
         """Return the last listing of each server, by name."""
 
-    async def live(self) -> tuple[tuple[str, str], ...]:
-        """Return the (tool id, schema hash) of everything that servers last listed, without its content."""
+    async def live(self) -> tuple[tuple[str, str, str], ...]:
+        """Return the (tool id, schema hash, server) of everything that servers last listed, without its content."""
 
-    async def find(self, tool_id: str, schema_hash: str) -> CatalogEntry | None:
-        """Return the newest stored entry of this tool with this declared content, or None."""
+    async def find(self, tool_id: str, schema_hash: str, server: str) -> CatalogEntry | None:
+        """Return the newest stored entry of this server's tool with this declared content, or None."""
 
     async def verify(self) -> Verification:
         """Compute every digest anew."""
@@ -195,6 +195,7 @@ class StoredSelection:
 
     selection_id: str
     principal: str
+    """The `identity` of the caller's context."""
     expires_at: float
     tools: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Alias -> (tool id, schema hash)."""

@@ -5,7 +5,7 @@ moved since, so what another process approved, or took back, holds from the next
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 import anyio
@@ -134,14 +134,18 @@ class Catalog:
     async def publish(self, listings: Sequence[Listing], by: str) -> tuple[Composition, Diff, bool]:
         """Compose and publish, in one transaction; without a difference only the listings are kept.
 
+        A tool that was kept out is kept with its server's refused ones: it does not wait for review, stands for no
+        lock line, and comes in when its server lists it again and its place is free.
+
         Raises:
             StoreError: Someone else published meanwhile, or storage failed; the old version stands whole.
         """
         composition, change = await self.compose(listings)
+        taken = [_without_refused(one, composition) for one in listings]
         if change or await self.snapshots.head() is None:
-            await self.snapshots.publish(composition.snapshot, by=by, at=self.clock.now(), inputs="", listings=listings)
+            await self.snapshots.publish(composition.snapshot, by=by, at=self.clock.now(), inputs="", listings=taken)
             return composition, change, True
-        await self.snapshots.keep_listings(listings)
+        await self.snapshots.keep_listings(taken)
         return composition, change, False
 
     async def rollback(self, number: int, by: str) -> Snapshot:
@@ -245,7 +249,10 @@ class Catalog:
     async def _waiting(self, lock: Lock) -> int:
         """Count what is listed, is not granted as it is, and was not rejected."""
         held = [key for key in await self.snapshots.live() if not lock.grants(*key)]
-        rejected = [await self.policies.document("rejected", rejection(*key)) is not None for key in held]
+        rejected = [
+            await self.policies.document("rejected", rejection(tool_id, schema_hash)) is not None
+            for tool_id, schema_hash, _ in held
+        ]
         return rejected.count(False)
 
     async def _snapshot(self, head: Head | None) -> Snapshot:
@@ -254,7 +261,7 @@ class Catalog:
     async def _locked_content(self, live: Sequence[CatalogEntry], lock: Lock) -> "_Found":
         """Fetch the locked content of every tool whose live content is another."""
         wanted = [
-            (entry.tool_id, line.hash)
+            (entry.tool_id, line.hash, entry.source_server)
             for entry in live
             if (line := lock.lines.get(entry.tool_id)) is not None and line.hash != entry.schema_hash
         ]
@@ -264,11 +271,20 @@ class Catalog:
 class _Found:
     """Entries that were fetched before a pure function asks for them."""
 
-    def __init__(self, entries: Mapping[tuple[str, str], CatalogEntry | None]) -> None:
+    def __init__(self, entries: Mapping[tuple[str, str, str], CatalogEntry | None]) -> None:
         self._entries = entries
 
-    def __call__(self, tool_id: str, schema_hash: str) -> CatalogEntry | None:
-        return self._entries.get((tool_id, schema_hash))
+    def __call__(self, tool_id: str, schema_hash: str, server: str) -> CatalogEntry | None:
+        return self._entries.get((tool_id, schema_hash, server))
+
+
+def _without_refused(listing: Listing, composition: Composition) -> Listing:
+    """Move what was kept out of the snapshot from a listing's tools to its refused ones."""
+    out = {name: reason for server, name, reason in composition.refused if server == listing.server}
+    if not out:
+        return listing
+    kept = tuple(entry for entry in listing.entries if entry.name not in out)
+    return replace(listing, entries=kept, refused=(*listing.refused, *out.items()))
 
 
 def rejection(tool_id: str, schema_hash: str) -> str:

@@ -142,9 +142,14 @@ class Refresher:
         else:
             composition, change, published = await self._catalog.publish(listings, by)
             would = published
-        for server, name, reason in composition.refused:
-            if server in reports:
-                reports[server] = replace(reports[server], refused=(*reports[server].refused, (name, reason)))
+        for listing in listings:
+            if out := {name for server, name, _ in composition.refused if server == listing.server}:
+                kept = replace(listing, entries=tuple(one for one in listing.entries if one.name not in out))
+                report = _compared(kept, before.get(listing.server), lock)
+                refused = [(name, why) for server, name, why in composition.refused if server == listing.server]
+                reports[listing.server] = replace(
+                    report, refused=(*report.refused, *refused), seconds=reports[listing.server].seconds
+                )
         head = await self._catalog.snapshots.head()
         version = composition.snapshot.version if dry_run and would else (None if head is None else head.version)
         return RefreshReport(
@@ -191,6 +196,6 @@ def _compared(listing: Listing, before: Listing | None, lock: Lock) -> ServerRep
         changed=changed,
         removed=removed,
         same=len(new) - len(added) - len(changed),
-        held=sum(not lock.grants(tool, schema_hash) for tool, schema_hash in new.items()),
+        held=sum(not lock.grants(tool, schema_hash, listing.server) for tool, schema_hash in new.items()),
         refused=listing.refused,
     )

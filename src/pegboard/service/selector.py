@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pegboard.core.context import RuntimeContext
 from pegboard.core.names import Json, canonical_json
 from pegboard.core.revocations import Revocations
+from pegboard.core.text import well_formed
 from pegboard.engine.asking import Ask
 from pegboard.engine.explain import Explanation, explain
 from pegboard.engine.records import revocations_record
@@ -24,7 +25,10 @@ __all__ = ["Request", "Selector"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a caller asks. Several tasks are sub-tasks; `require` and `loaded` are tool ids."""
+    """What a caller asks. Several tasks are sub-tasks; `require` and `loaded` are tool ids.
+
+    Half a surrogate pair, which no store and no wire takes, is replaced in every text.
+    """
 
     tasks: tuple[str, ...]
     limit: int | None = None
@@ -32,6 +36,11 @@ class Request:
     require: tuple[str, ...] = ()
     loaded: tuple[str, ...] = ()
     answer_without_tool: bool = False
+
+    def __post_init__(self) -> None:
+        """Make every text one that can be written down."""
+        for name in ("tasks", "require", "loaded"):
+            object.__setattr__(self, name, tuple(map(well_formed, getattr(self, name))))
 
 
 class Selector:
@@ -84,7 +93,7 @@ class Selector:
         await self._keep_revocations(versions.revocations, revocations)
         stored = StoredSelection(
             selection_id=selection.selection_id,
-            principal=context.principal,
+            principal=context.identity,
             expires_at=now + deployment.selection_lifetime_s,
             tools={one.alias: (one.tool.tool_id, one.tool.schema_hash) for one in selection.tools},
         )
