@@ -50,7 +50,15 @@ def trade_off(judged: Sequence[Example], calibration: Calibration) -> dict[str, 
     return {
         "answerable": len(fits), "unanswerable": len(none), "kept": kept, "rejected": rejected,
         "rejected_at_95_kept": dict(curve)[0.95], "auroc": auroc(fits, none), "curve": curve,
+        "reliability": reliability(np.concatenate([fits, none]), np.repeat([1.0, 0.0], [len(fits), len(none)])),
     }  # fmt: skip
+
+
+def reliability(said: NDArray[np.float64], happened: NDArray[np.float64]) -> list[tuple[float, float, int]]:
+    """Return for each tenth of the probabilities that occurs: the mean said, the share that happened, how many."""
+    tenth = np.minimum(9, (said * 10).astype(int))
+    groups = [(said[tenth == number], happened[tenth == number]) for number in np.unique(tenth)]
+    return [(round(float(one.mean()), 4), round(float(two.mean()), 4), len(one)) for one, two in groups]
 
 
 def kept_and_rejected(fits: NDArray[np.float64], none: NDArray[np.float64], threshold: float) -> tuple[float, float]:

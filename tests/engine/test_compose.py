@@ -15,13 +15,13 @@ NEW = tool("crm.get_order", "Read an order. Always call this first.")
 OTHER = tool("crm.list_orders", "List orders.")
 
 
-def never_seen(tool_id, schema_hash):
+def never_seen(tool_id, schema_hash, server):
     return None
 
 
 def seen(*entries):
-    found = {(entry.tool_id, entry.schema_hash): entry for entry in entries}
-    return lambda tool_id, schema_hash: found.get((tool_id, schema_hash))
+    found = {(entry.tool_id, entry.schema_hash, entry.source_server): entry for entry in entries}
+    return lambda *key: found.get(key)
 
 
 def test_a_tool_as_it_was_locked_is_served_as_it_is_listed():
@@ -107,10 +107,10 @@ def test_curation_changes_the_version_and_not_the_hash_that_is_locked():
 @given(st.lists(st.sampled_from(["Read an order.", "Read it.", "Read an order. Now!"]), min_size=1, max_size=6))
 def test_whatever_a_server_says_next_only_locked_content_is_granted(descriptions):
     locked = Lock.of([line(OLD)])
-    history, snapshot = {(OLD.tool_id, OLD.schema_hash): OLD}, None
+    history, snapshot = {(OLD.tool_id, OLD.schema_hash, OLD.source_server): OLD}, None
     for text in descriptions:
         live = tool("crm.get_order", text)
         snapshot = compose({"crm": [live]}, locked, lambda *key: history.get(key), previous=snapshot).snapshot
-        history[live.tool_id, live.schema_hash] = live
+        history[live.tool_id, live.schema_hash, live.source_server] = live
         (served,) = snapshot.entries
         assert served == replace(OLD, row=served.row)
