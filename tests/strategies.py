@@ -49,6 +49,14 @@ def subsets(values: tuple[str, ...]) -> st.SearchStrategy[frozenset[str]]:
     return st.frozensets(st.sampled_from(values), max_size=len(values))
 
 
+def forced(template: AccessTemplate, **fields: Any) -> AccessTemplate:
+    """Put into a template what it would refuse, as a bug might."""
+    found = replace(template)
+    for name, value in fields.items():
+        object.__setattr__(found, name, value)
+    return found
+
+
 texts = st.text(max_size=12)
 numbers = st.one_of(
     st.integers(-(2**53) + 1, 2**53 - 1), st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([0.0, 1e21])

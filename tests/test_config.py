@@ -307,6 +307,10 @@ def test_an_absent_or_empty_file_is_valid(content: str | None, tmp_path: Path):
         ('store = "mysql://u:s3cret@db/x"', "store", "a store is written as sqlite:/// and a file", None),
         ('store = "sqlite:///"', "store", None, None),
         ('store = "sqlite:///:memory:"', "store", None, None),
+        ('store = "sqlite:///~nosuchuser/x"', "store", "there is no home folder '~nosuchuser'", "name another file"),
+        ('lock = "~nosuchuser/x"', "lock", None, "name another file"),
+        ('mcp_config = ["~nosuchuser/x"]', "mcp_config[1]", None, "name another file"),
+        (f"selection.limit = 0x{'f' * 5000}", "selection.limit", "'limit' has too many digits", None),
         ("[profiles.x]\nclearance = true", "profiles.x.clearance", None, None),
         ('[profiles.x]\nscopes = "crm.read"', "profiles.x.scopes", None, None),
         ("environment = 2026-12-01", "environment", "'environment' must be a text, not a date or time", None),
@@ -373,6 +377,7 @@ def test_everything_that_is_wrong_is_found_at_once(tmp_path: Path):
         (b"a = 1\na = 2", "this file is not TOML: "),
         (b"\xff\xfe", "this file is not UTF-8: byte 0 cannot be read"),
         (b"a = " + b"[" * 100_000, "this file is not TOML: "),
+        (b"a = " + b"9" * 5000, "this file is not TOML: a number in it has too many digits"),
     ],
 )
 def test_a_file_that_is_no_toml_says_so(content: bytes, problem: str, tmp_path: Path):

@@ -17,7 +17,7 @@ ENTRY = _keys(
     *("keywords", "schema_hash", "enabled", "locked", "access", "risk", "reach", "flow", "pinned", "mentions"),
     "annotations",
 )
-LINE = _keys("tool", "hash", "access", "risk", "reach", "flow", "by", "at")
+LINE = _keys("tool", "hash", "access", "risk", "reach", "flow", "by", "at", "server")
 DRAFT = _keys("tool", "kind", "hash", "access", "risk", "reach", "flow")
 SERVER = _keys(
     *("server", "status", "added", "changed", "removed", "same", "held", "refused", "findings", "error", "seconds"),
@@ -51,7 +51,7 @@ ANSWERS: dict[str, Shape] = {
     "catalog diff": {**_keys("from", "to", "added"), "changed[]": _keys("tool_id", "fields"), **_keys("removed")},
     "catalog rollback": _keys("from", "catalog_version", "waiting"),
     "catalog export": _keys("catalog_version", "exported", "file"),
-    "catalog import": {**_keys("catalog_version", "imported", "locked"), "refused[]": REFUSED},
+    "catalog import": {**_keys("catalog_version", "imported", "locked", "removed"), "refused[]": REFUSED},
     "catalog verify": _keys("versions", "rows", "bad"),
     "select": {
         **_keys("selection_id", "trace_id", "outcome", "cause", "view"),

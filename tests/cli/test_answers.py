@@ -86,7 +86,7 @@ def _required(desk):
 
 def test_what_waits_is_told_to_the_operator_beside_the_answer(busy):
     answer = busy.runs("select", *REFUND)
-    assert "2 tools waiting for review: `pegboard review`" in answer.err
+    assert "2 tools waiting for review: `pegboard classify`, then `pegboard review`" in answer.err
     assert "waiting" not in answer.out
 
 
@@ -95,6 +95,16 @@ def test_a_required_tool_that_is_not_there_is_missing_and_the_nearest_is_named(s
     assert answer.status == 0
     assert "missing: billing.create_refnd" in answer.out
     assert "nearest: billing.create_refund" in answer.err
+
+
+def test_a_trace_shows_people_the_time_that_the_list_shows(busy):
+    listed = busy.asks("traces", "list")["traces"][0]
+    assert f'"at": "{listed["at"]}"' in busy.runs("traces", "show", listed["trace_id"]).out
+    assert isinstance(busy.asks("traces", "show", listed["trace_id"])["at"], float)
+
+
+def test_explain_says_outcome_and_counts_in_words(stocked):
+    assert "outcome selected; 4 of 4 tools are eligible" in stocked.runs("explain", *REFUND).out
 
 
 def test_the_lock_exports_to_stdout_as_it_is(stocked):

@@ -97,6 +97,23 @@ def test_a_corrupt_store_is_said_to_be_one(stocked):
     assert stocked.runs("doctor", "--offline").status == 3
 
 
+def test_the_doctor_asks_for_a_configuration_and_makes_no_store(empty):
+    answer = empty.runs("doctor", "--json")
+    assert answer.status == 2
+    assert ["init" in one["fix"] for one in answer.json["findings"]] == [True]
+    assert list(empty.folder.iterdir()) == []
+
+
+def test_the_doctor_makes_no_store_beside_a_configuration(stocked):
+    (stocked.folder / "pegboard.db").unlink()
+    before = sorted(stocked.folder.iterdir())
+    answer = stocked.runs("doctor", "--json")
+    assert answer.status == 0
+    notes = [one["message"] for one in answer.json["findings"] if one["check"] == "store"]
+    assert notes == ["there is none yet"]
+    assert sorted(stocked.folder.iterdir()) == before
+
+
 def test_a_store_of_a_newer_format_is_left_alone(stocked):
     with sqlite3.connect(stocked.folder / "pegboard.db") as connection:
         connection.execute("PRAGMA user_version = 999")

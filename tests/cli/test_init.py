@@ -63,6 +63,8 @@ def test_from_a_clients_file_to_a_selection_and_a_judged_call(empty):
     note = json.dumps({"order_id": "BF-10410", "note": "rang twice"})
     write = empty.runs("call", "orders.add_order_note", "--args", note, "--as", "me", "--json")
     assert (write.status, write.json["verdict"]) == (1, "approval_required"), write.out
+    told = empty.runs("call", "orders.add_order_note", "--args", note, "--as", "me").err
+    assert "[approvals] in pegboard.toml holds it back: its line in pegboard.lock says write, bounded" in told
 
     again = empty.runs("refresh", "orders", "--json")
     assert (again.status, again.json["published"]) == (0, False)
@@ -73,6 +75,7 @@ def test_from_a_clients_file_to_a_selection_and_a_judged_call(empty):
     again = empty.runs("init", "--yes")
     assert again.status == 2
     assert "there is a configuration already" in again.err
+    assert "in another folder" in again.err
 
 
 def test_without_a_person_or_yes_nothing_is_locked_and_the_command_is_named(empty):
@@ -85,6 +88,12 @@ def test_without_a_person_or_yes_nothing_is_locked_and_the_command_is_named(empt
     assert empty.asks("select", "what is on today?", "--as", "me")["outcome"] == "no_tool"
     assert empty.asks("classify", "--apply")["applied"] is True
     assert empty.asks("explain", "what is on today?", "--as", "me")["eligible"] == total_tools(empty)
+
+
+def test_it_says_how_many_tools_will_not_run_and_where_that_is_set(empty):
+    clients_file(empty, orders=entry("orders"))
+    answer = empty.runs("init", "--yes")
+    assert "of them will not run until approvals exist: [approvals] in pegboard.toml says which" in answer.out
 
 
 def test_where_no_server_is_found_it_says_where_it_looked_and_writes_nothing(empty):

@@ -53,12 +53,16 @@ def test_rights_are_given_as_a_frozen_set(servers: Any):
 @pytest.mark.parametrize(
     ("context", "principal", "principals"),
     [
-        (RuntimeContext(), "anonymous", set()),
+        (RuntimeContext(), "anonymous", {"anonymous"}),
         (RuntimeContext(user="sam"), "sam", {"sam"}),
-        (RuntimeContext(user="sam", tenant="acme"), "sam@acme", {"sam"}),
-        (RuntimeContext(workload="bot", tenant="acme"), "bot@acme", {"bot"}),
-        (RuntimeContext(user="sam", workload="bot", delegation=("dana", "")), "sam+bot", {"sam", "bot", "dana"}),
-        (RuntimeContext(user="", tenant=""), "anonymous", set()),
+        (RuntimeContext(user="sam", tenant="acme"), "sam@acme", {"sam", "sam@acme"}),
+        (RuntimeContext(workload="bot", tenant="acme"), "bot@acme", {"bot", "bot@acme"}),
+        (
+            RuntimeContext(user="sam", workload="bot", delegation=("dana", "")),
+            "sam+bot",
+            {"sam", "bot", "dana", "sam+bot"},
+        ),
+        (RuntimeContext(user="", tenant=""), "anonymous", {"anonymous"}),
     ],
 )
 def test_a_caller_is_named_by_what_is_known(context: RuntimeContext, principal: str, principals: set[str]):

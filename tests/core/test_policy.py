@@ -25,7 +25,7 @@ from pegboard.core.policy import (
     pinned_stages,
 )
 from pegboard.core.revocations import NO_REVOCATIONS, Revocations
-from tests.strategies import Deployment, callers, contexts, deployments, lock_line, revocations, templates
+from tests.strategies import Deployment, callers, contexts, deployments, forced, lock_line, revocations, templates
 
 TEMPLATE = AccessTemplate(
     required_scopes=frozenset({"crm.read"}),
@@ -101,7 +101,7 @@ CALLER_FAULTS: list[tuple[dict[str, Any], Reason]] = [
 ]
 FAULTS = [
     *((replace(RULE, **change), CALLER, reason) for change, reason in RULE_FAULTS),
-    *((replace(RULE, template=replace(TEMPLATE, **change)), CALLER, reason) for change, reason in TEMPLATE_FAULTS),
+    *((replace(RULE, template=forced(TEMPLATE, **change)), CALLER, reason) for change, reason in TEMPLATE_FAULTS),
     *((RULE, replace(CALLER, **change), reason) for change, reason in CALLER_FAULTS),
     *(
         (

@@ -46,7 +46,7 @@ def test_a_changed_tool_whose_locked_content_was_never_seen_is_listed_but_not_gr
     locked = Lock.of([line(OLD)])
     made = compose({"crm": [NEW]}, locked, never_seen)
     assert made.snapshot.entries == (NEW,)
-    assert not locked.grants(NEW.tool_id, NEW.schema_hash)
+    assert not locked.grants(NEW.tool_id, NEW.schema_hash, NEW.source_server)
 
 
 def test_a_new_tool_is_in_the_catalog_and_waits():

@@ -185,6 +185,16 @@ def test_weak_serves_reads_alone():
         assert {risks[one] for one in ids(selection)} == {Risk.READ}
 
 
+def test_a_question_between_namespaces_says_what_each_is_described_as():
+    notes = {"crm.orders": NamespaceNote(description="orders of the shop")}
+    selection = pick(
+        "weather for an order of a customer", AGENT, settings=fallen_back(Action.CLARIFY, namespaces=notes)
+    )
+    assert selection.outcome is Outcome.CLARIFY
+    assert "crm.orders (orders of the shop)" in selection.message
+    assert "crm.customers, " in selection.message or "crm.customers)" in selection.message
+
+
 def test_a_namespace_is_loaded_only_where_both_sides_approve_of_it():
     approved = {"crm.orders": NamespaceNote(approved=True)}
     settings = fallen_back(Action.NAMESPACE, namespaces=approved)

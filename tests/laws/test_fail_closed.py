@@ -15,7 +15,7 @@ from pegboard.core.lock import Lock
 from pegboard.core.policy import DIMENSIONS, AccessTemplate, Policy, Switch, decide_tool
 from pegboard.core.revocations import NO_REVOCATIONS
 from pegboard.policy.table import RuleTable
-from tests.strategies import STRONG, Deployment, callers, cases, deployments, revocations
+from tests.strategies import STRONG, Deployment, callers, cases, deployments, forced, revocations
 
 
 def eligible(deployment: Deployment, caller: RuntimeContext, halts=NO_REVOCATIONS) -> set[str]:
@@ -95,14 +95,7 @@ def test_values_that_no_rule_knows_add_nothing(deployment: Deployment, caller: R
 def test_a_rule_that_breaks_when_asked_denies(broken: Any, field: str, deployment: Deployment):
     with pytest.raises(TypeError):
         AccessTemplate(**{field: broken})
-    templates = {name: _with(each, field, broken) for name, each in deployment.policy.templates.items()}
+    templates = {name: forced(each, **{field: broken}) for name, each in deployment.policy.templates.items()}
     policy = Policy(lock=deployment.policy.lock, templates=templates, switches={"crm.list": Switch(enabled=True)})
     for entry in deployment.snapshot.entries:
         assert not decide_tool(entry, policy, STRONG, NO_REVOCATIONS).allowed
-
-
-def _with(template: AccessTemplate, field: str, broken: Any) -> AccessTemplate:
-    """Put into a template what it would refuse, as a bug might."""
-    copy = replace(template)
-    object.__setattr__(copy, field, broken)
-    return copy

@@ -13,7 +13,7 @@ Source: MCP 2026-07-28 and 2025-11-25, lifecycle, tools and transports.
 
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -146,8 +146,10 @@ class _OpenServer:
         request = self._call(name, arguments)
         if self._settings.url is not None:
             # MCP 2026-07-28, x-mcp-header: only the listing says which arguments a call repeats in its headers.
-            # Asked before the call: after a refusal for a missing header the call would have to be sent again.
-            await self._find_headers(name)
+            # Asked before the call: after a refusal for a missing header the call would have to be sent again. Where
+            # the listing fails the call goes out without them, and says itself what is wrong.
+            with suppress(UpstreamError):
+                await self._find_headers(name)
         try:
             result = await self._ask(request, self._settings.call_timeout_s)
         except LostError as lost:

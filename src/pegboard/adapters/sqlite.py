@@ -189,11 +189,11 @@ class SqliteStore:
 
     async def _soon(self, work: _Work[T]) -> T:
         """Do short work here; where another process is in the way, wait for it on a worker thread."""
-        try:
-            return self._quick.use(work)
-        except sqlite3.Error as error:
-            if not is_busy(error):
-                with translated(self._place.path):
+        with translated(self._place.path):
+            try:
+                return self._quick.use(work)
+            except sqlite3.Error as error:
+                if not is_busy(error):
                     raise
         return await self._surely(work)
 

@@ -12,8 +12,20 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
-from pegboard.adapters.sqlite_rows import address, key, pack_ids, packer, read_entry, unpack_ids, unpacker, write_entry
+from pegboard.adapters.sqlite_rows import (
+    address,
+    checked,
+    key,
+    pack_ids,
+    packer,
+    read_entry,
+    read_reasons,
+    unpack_ids,
+    unpacker,
+    write_entry,
+)
 from pegboard.adapters.sqlite_schema import reading, writing
 from pegboard.adapters.store_errors import damaged, no_version, overtaken
 from pegboard.core.catalog import CatalogEntry
@@ -46,7 +58,7 @@ def load(connection: sqlite3.Connection, number: int) -> Snapshot:
         found = connection.execute("SELECT digest, manifests FROM versions WHERE number = ?", (number,)).fetchone()
         if found is None:
             raise no_version(number)
-        digest, manifests = found
+        digest, manifests = checked(found, f"the version {number}", str, bytes)
         ids: list[int] = []
         for manifest in unpack_ids(manifests, f"the list of servers of version {number}"):
             ids += manifest_ids(connection, manifest)
@@ -109,7 +121,7 @@ def listings(connection: sqlite3.Connection) -> tuple[Listing, ...]:
         found = connection.execute(
             "SELECT server, fetched_at, manifest, refused FROM listings ORDER BY server"
         ).fetchall()
-        return tuple(_listing(connection, *row) for row in found)
+        return tuple(_listing(connection, row) for row in found)
 
 
 def live(connection: sqlite3.Connection) -> tuple[tuple[str, str, str], ...]:
@@ -121,7 +133,8 @@ def live(connection: sqlite3.Connection) -> tuple[tuple[str, str, str], ...]:
                 "SELECT tool_id, schema_hash FROM rows WHERE id IN (SELECT value FROM json_each(?))",
                 (json.dumps(manifest_ids(connection, manifest)),),
             )
-            found += ((tool_id, address(schema_hash), server) for tool_id, schema_hash in rows)
+            each = (checked(row, f"a row that {server!r} lists", str, bytes) for row in rows)
+            found += ((tool_id, address(schema_hash), server) for tool_id, schema_hash in each)
     return tuple(found)
 
 
@@ -261,9 +274,9 @@ def _by_server(entries: Iterable[CatalogEntry]) -> list[Sequence[CatalogEntry]]:
     return [tuple(group) for _, group in groupby(ordered, key=lambda entry: entry.source_server)]
 
 
-def _head(row: tuple[int, str, float, str, int, str]) -> Head:
-    number, digest, published_at, by, tools, inputs = row
-    return Head(number=number, digest=digest, published_at=published_at, by=by, tools=tools, inputs=inputs)
+def _head(row: Sequence[Any]) -> Head:
+    number, digest, at, by, tools, inputs = checked(row, f"the version {row[0]}", int, str, float, str, int, str)
+    return Head(number=number, digest=digest, published_at=at, by=by, tools=tools, inputs=inputs)
 
 
 def _write_listings(connection: sqlite3.Connection, listed: Sequence[Listing], manifests: Sequence[int]) -> None:
@@ -276,13 +289,10 @@ def _write_listings(connection: sqlite3.Connection, listed: Sequence[Listing], m
     )
 
 
-def _listing(connection: sqlite3.Connection, server: str, fetched_at: float, manifest: int, refused: str) -> Listing:
+def _listing(connection: sqlite3.Connection, row: Sequence[Any]) -> Listing:
+    what = f"the listing of {row[0]!r}"
+    server, fetched_at, manifest, refused = checked(row, what, str, float, int, str)
     ids = manifest_ids(connection, manifest)
     entries = entries_of(connection, ids)
-    try:
-        reasons = tuple((str(name), str(reason)) for name, reason in json.loads(refused))
-    except ValueError as error:
-        raise damaged(f"the listing of {server!r}") from error
-    return Listing(
-        server=server, fetched_at=fetched_at, entries=tuple(entries[number] for number in ids), refused=reasons
-    )
+    listed = tuple(entries[number] for number in ids)
+    return Listing(server=server, fetched_at=fetched_at, entries=listed, refused=read_reasons(refused, what))

@@ -4,8 +4,9 @@ A halt is durable before `halt` returns, and the next reader of any process sees
 """
 
 import sqlite3
+from types import NoneType
 
-from pegboard.adapters.sqlite_rows import pack, unpack
+from pegboard.adapters.sqlite_rows import checked, pack, unpack
 from pegboard.adapters.sqlite_schema import writing
 from pegboard.core.lock import Lock
 from pegboard.core.names import short
@@ -19,7 +20,9 @@ def halts(connection: sqlite3.Connection) -> tuple[Revocation, ...]:
     found = connection.execute("SELECT target, why, by, since, expires_at FROM halts ORDER BY target")
     return tuple(
         Revocation(target=target, why=why, by=by, since=since, expires_at=expires_at)
-        for target, why, by, since, expires_at in found
+        for target, why, by, since, expires_at in (
+            checked(row, f"the halt of {row[0]!r}", str, str, str, float, (float, NoneType)) for row in found
+        )
     )
 
 
@@ -66,7 +69,10 @@ def document(connection: sqlite3.Connection, kind: str, digest: str) -> bytes | 
 
 def _last_lock(connection: sqlite3.Connection) -> tuple[int, str]:
     found = connection.execute("SELECT number, digest FROM locks ORDER BY number DESC LIMIT 1").fetchone()
-    return (0, "") if found is None else found
+    if found is None:
+        return 0, ""
+    number, digest = checked(found, f"the lock version {found[0]}", int, str)
+    return number, digest
 
 
 def _version(number: int, digest: str) -> str:

@@ -1,7 +1,8 @@
-"""How entries, lists of row numbers and documents look as bytes, and how damage to them is found.
+"""How entries, lists of row numbers and documents look in the file, and how damage to them is found.
 
 A row's body is the canonical JSON whose SHA-256 is the row's address, so reading it checks it. Documents and
-traces have no such address; their frames carry a checksum.
+traces have no such address; their frames carry a checksum. SQLite keeps any kind of value in any column, so what is
+used as it stands goes through `checked`.
 
 Source: RFC 8878 (Zstandard).
 """
@@ -9,6 +10,7 @@ Source: RFC 8878 (Zstandard).
 import hashlib
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import zstandard
@@ -16,15 +18,19 @@ from numpy.typing import NDArray
 
 from pegboard.adapters.store_errors import damaged, refused
 from pegboard.core.catalog import CatalogEntry, from_row, row_bytes
-from pegboard.core.names import digest_bytes
+from pegboard.core.names import digest_bytes, parse_json
 
 __all__ = [
+    "TIMES",
     "address",
+    "checked",
     "key",
     "pack",
     "pack_ids",
     "packer",
     "read_entry",
+    "read_pair",
+    "read_reasons",
     "unpack",
     "unpack_ids",
     "unpacker",
@@ -34,6 +40,8 @@ __all__ = [
 # A damaged frame may claim any size; nothing we write comes near this.
 _MAX_BYTES = 1 << 30
 _HASH = "sha256:"
+# The first second of the year 1 and the last of 9999: a time beyond them is none that a clock told.
+TIMES = (-62135596800.0, 253402300799.0)
 _DECODER = json.JSONDecoder()
 
 
@@ -46,8 +54,25 @@ def key(digest: str) -> bytes:
 
 
 def address(found: bytes) -> str:
-    """Turn 32 bytes into `sha256:<hex>`."""
+    """Turn 32 bytes into `sha256:<hex>`.
+
+    Raises:
+        StoreError: What the column holds is no bytes.
+    """
+    checked((found,), "a digest", bytes)
     return _HASH + found.hex()
+
+
+def checked(row: Sequence[Any], what: str, *kinds: type | tuple[type, ...]) -> Sequence[Any]:
+    """Return a row of the file, each value of its kind; a float is a time.
+
+    Raises:
+        StoreError: A value is of another kind, or a time is outside the calendar; *what* names the row.
+    """
+    for value, kind in zip(row, kinds, strict=True):
+        if not isinstance(value, kind) or (isinstance(value, float) and not TIMES[0] <= value <= TIMES[1]):
+            raise damaged(what)
+    return row
 
 
 def packer() -> zstandard.ZstdCompressor:
@@ -105,11 +130,37 @@ def read_entry(tool_id: str, row: bytes, packed: bytes, frames: zstandard.ZstdDe
         raise damaged(f"the row of {tool_id!r} is not that of the digest {address(row)}")
     try:
         entry = from_row(_DECODER.decode(body.decode("utf-8")), address(row))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise damaged(f"the row of {tool_id!r} is no catalog entry") from error
     if entry.tool_id != tool_id:
         raise damaged(f"the row of {entry.tool_id!r} is filed under {tool_id!r}")
     return entry
+
+
+def read_reasons(written: str, what: str) -> tuple[tuple[str, str], ...]:
+    """Read the names of refused tools, each with its reason.
+
+    Raises:
+        StoreError: It is not what was written; *what* names it.
+    """
+    try:
+        found: Any = parse_json(written)
+    except ValueError as error:
+        raise damaged(what) from error
+    checked((found,), what, list)
+    return tuple(read_pair(each, what) for each in found)
+
+
+def read_pair(found: Any, what: str) -> tuple[str, str]:
+    """Take two texts.
+
+    Raises:
+        StoreError: It is anything else; *what* names it.
+    """
+    if not isinstance(found, list) or len(found) != 2:
+        raise damaged(what)
+    one, two = checked(found, what, str, str)
+    return one, two
 
 
 def pack_ids(ids: Sequence[int]) -> bytes:

@@ -5,10 +5,12 @@ An id is used once: a second record under it is refused, and how a call ended is
 
 import json
 import sqlite3
+from typing import Any
 
-from pegboard.adapters.sqlite_rows import pack, unpack
+from pegboard.adapters.sqlite_rows import checked, pack, read_pair, unpack
 from pegboard.adapters.sqlite_schema import writing
 from pegboard.adapters.store_errors import damaged, refused
+from pegboard.core.names import parse_json
 from pegboard.service.ports import StoredSelection
 
 __all__ = ["close_call", "open_call", "save_selection", "save_trace", "selection", "trace", "traces"]
@@ -34,11 +36,14 @@ def selection(connection: sqlite3.Connection, selection_id: str) -> StoredSelect
     ).fetchone()
     if found is None:
         return None
-    principal, expires_at, tools = found
+    what = f"the selection {selection_id!r}"
+    principal, expires_at, tools = checked(found, what, str, float, str)
     try:
-        meant = {alias: (tool_id, schema_hash) for alias, (tool_id, schema_hash) in json.loads(tools).items()}
-    except (ValueError, TypeError, AttributeError) as error:
-        raise damaged(f"the selection {selection_id!r}") from error
+        aliases: Any = parse_json(tools)
+    except ValueError as error:
+        raise damaged(what) from error
+    checked((aliases,), what, dict)
+    meant = {alias: read_pair(found, what) for alias, found in aliases.items()}
     return StoredSelection(selection_id=selection_id, principal=principal, expires_at=expires_at, tools=meant)
 
 
@@ -60,7 +65,9 @@ def traces(connection: sqlite3.Connection, limit: int) -> tuple[tuple[str, float
     found = connection.execute(
         "SELECT trace_id, at FROM traces ORDER BY at DESC, number DESC LIMIT ?", (max(0, limit),)
     )
-    return tuple((trace_id, at) for trace_id, at in found)
+    return tuple(
+        (trace_id, at) for trace_id, at in (checked(row, f"the trace {row[0]!r}", str, float) for row in found)
+    )
 
 
 def open_call(connection: sqlite3.Connection, call_id: str, at: float, record: bytes) -> None:

@@ -1,4 +1,7 @@
-"""What can be made again, in SQLite: vectors by model and text digest, prepared catalogs by key."""
+"""What can be made again, in SQLite: vectors by model and text digest, prepared catalogs by key.
+
+What is damaged of it counts as not kept.
+"""
 
 import sqlite3
 from collections.abc import Collection, Mapping
@@ -20,13 +23,13 @@ def vectors(connection: sqlite3.Connection, model_id: str, digests: Collection[s
     if len(digests) > _FEW:
         every = connection.execute("SELECT digest, vector FROM vectors WHERE model_id = ?", (model_id,))
         wanted = frozenset(digests)
-        return {digest: vector for digest, vector in every if digest in wanted}
+        return {digest: vector for digest, vector in every if digest in wanted and isinstance(vector, bytes)}
     marks = ", ".join("?" * len(digests))
     found = connection.execute(
         f"SELECT digest, vector FROM vectors WHERE model_id = ? AND digest IN ({marks})",  # noqa: S608 - only marks
         (model_id, *digests),
     )
-    return dict(found.fetchall())
+    return {digest: vector for digest, vector in found if isinstance(vector, bytes)}
 
 
 def keep_vectors(connection: sqlite3.Connection, model_id: str, made: Mapping[str, bytes]) -> None:

@@ -1,7 +1,7 @@
 """`catalog verify` in SQLite: every digest computed anew, every reference followed, nothing believed.
 
-It goes on after each fault, so that one damaged row does not hide the others. Traces have no digest and are
-checked when they are read.
+It goes on after each fault, so that one damaged row does not hide the others. What has no digest (halts, traces,
+selections, calls) is held against the kinds of its columns here, and read whole when it is used.
 """
 
 import sqlite3
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from pegboard.adapters.sqlite_catalog import manifest_ids
-from pegboard.adapters.sqlite_rows import key, read_entry, unpack, unpack_ids, unpacker
+from pegboard.adapters.sqlite_rows import TIMES, checked, key, read_entry, read_reasons, unpack, unpack_ids, unpacker
 from pegboard.adapters.sqlite_schema import reading
 from pegboard.core.catalog import CatalogEntry
 from pegboard.core.errors import StoreError
@@ -31,6 +31,22 @@ def _structure(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry]) ->
     for (line,) in connection.execute("PRAGMA integrity_check"):
         if line != "ok":
             yield f"file: {line}"
+
+
+def _columns(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry]) -> Iterator[str]:
+    tables = connection.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
+    ).fetchall()
+    for (table,) in tables:
+        columns = connection.execute('SELECT name, type, "notnull" FROM pragma_table_info(?)', (table,)).fetchall()
+        for column, kind, needed in columns:
+            (wrong,) = connection.execute(
+                f'SELECT count(*) FROM "{table}" WHERE typeof("{column}") NOT IN (lower(?), ?)'  # noqa: S608 -- names
+                f' OR (typeof("{column}") = \'real\' AND "{column}" NOT BETWEEN ? AND ?)',
+                (kind, kind.lower() if needed else "null", *TIMES),
+            ).fetchone()
+            if wrong:
+                yield f"{table}: {wrong} of its rows hold no valid {kind} as {column}"
 
 
 def _rows(connection: sqlite3.Connection, rows: dict[int, CatalogEntry]) -> Iterator[str]:
@@ -79,6 +95,15 @@ def _references(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry]) -
         yield f"the listing of {server!r} names a manifest that is not there"
 
 
+def _listings(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry]) -> Iterator[str]:
+    for row in connection.execute("SELECT server, fetched_at, refused FROM listings ORDER BY server"):
+        what = f"the listing of {row[0]!r}"
+        try:
+            read_reasons(checked(row, what, str, float, str)[2], what)
+        except StoreError as error:
+            yield error.problem
+
+
 def _documents(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry]) -> Iterator[str]:
     for kind, digest, body in connection.execute("SELECT kind, digest, body FROM documents"):
         try:
@@ -90,10 +115,12 @@ def _documents(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry]) ->
 # In this order: what a later row of the table needs, an earlier one has read.
 _CHECKS: tuple[Callable[[sqlite3.Connection, dict[int, CatalogEntry]], Iterator[str]], ...] = (
     _structure,
+    _columns,
     _rows,
     _manifests,
     _versions,
     _references,
+    _listings,
     _documents,
 )
 
@@ -102,7 +129,7 @@ def _faults(found: Iterable[str]) -> Iterator[str]:
     """Pass on what a check finds; a page that cannot be read is one more finding, and ends that check alone."""
     try:
         yield from found
-    except (sqlite3.DatabaseError, StoreError) as error:
+    except (sqlite3.DatabaseError, StoreError, UnicodeDecodeError) as error:
         yield f"file: {error}"
 
 

@@ -13,9 +13,11 @@ from pegboard.core.errors import StoreError
 
 __all__ = ["damaged", "is_busy", "no_version", "overtaken", "refused", "store_error", "translated"]
 
+_FREE = "free some space and try again"
+_FREE_OR_CHECK = "free some space, or check the disk, and try again"
 _REPLACE = "restore the file from a backup, or move it away and run 'pegboard refresh' to build the catalog anew"
 
-# Primary result code -> what it means here, and what helps.
+# Result code -> what it means here, and what helps; an extended code that has no row is taken by its primary code.
 _FAULTS: dict[int, tuple[str, str]] = {
     sqlite3.SQLITE_BUSY: (
         "the store is locked by another process",
@@ -25,7 +27,11 @@ _FAULTS: dict[int, tuple[str, str]] = {
         "the store is locked by another process",
         "wait until the other command is done, or end the process that holds the file",
     ),
-    sqlite3.SQLITE_FULL: ("the disk is full, or the store has reached its size limit", "free some space and try again"),
+    sqlite3.SQLITE_FULL: ("the disk is full, or the store has reached its size limit", _FREE),
+    # How a full disk shows depends on the file that had to grow: the store, its log, or the index of the log.
+    sqlite3.SQLITE_IOERR_WRITE: ("the store could not be written; the disk may be full", _FREE_OR_CHECK),
+    sqlite3.SQLITE_IOERR_SHMSIZE: ("the store could not be written; the disk may be full", _FREE_OR_CHECK),
+    sqlite3.SQLITE_IOERR_FSYNC: ("the store could not be written; the disk may be full", _FREE_OR_CHECK),
     sqlite3.SQLITE_READONLY: (
         "the store cannot be written",
         "make the file and its folder writable for this account, or name another 'store'",
@@ -46,13 +52,24 @@ _FAULTS: dict[int, tuple[str, str]] = {
     sqlite3.SQLITE_NOMEM: ("memory ran out in the store", "give the process more memory"),
     sqlite3.SQLITE_ERROR: ("the store does not have the tables of its format", _REPLACE),
 }
+# What Python raises about a value on its way into SQLite or out of it -> the same.
+_RAISED: dict[type[Exception], tuple[str, str]] = {
+    MemoryError: _FAULTS[sqlite3.SQLITE_NOMEM],
+    # Its own messages quote the file: a damaged schema is not even UTF-8.
+    UnicodeDecodeError: ("the store is damaged: a text in it is not UTF-8", _REPLACE),
+    UnicodeEncodeError: ("a text cannot be stored: it is not Unicode", "leave out what is not UTF-8 in it"),
+    OverflowError: ("a number is too large for the store", "name a smaller one"),
+}
 _UNEXPECTED = ("the store failed", "run 'pegboard doctor'")
 
 
 def store_error(error: sqlite3.Error, where: str) -> StoreError:
     """Say what an error of SQLite means to the operator; its own words stand at the end."""
     code = getattr(error, "sqlite_errorcode", None)
-    problem, fix = _UNEXPECTED if code is None else _FAULTS.get(code & 0xFF, _UNEXPECTED)
+    if code is None and isinstance(error, sqlite3.OperationalError):
+        # The one thing that Python's driver finds by itself: a text that is not UTF-8.
+        return damaged(str(error), where)
+    problem, fix = _UNEXPECTED if code is None else _FAULTS.get(code) or _FAULTS.get(code & 0xFF, _UNEXPECTED)
     return StoreError(problem=f"{problem} ({error})", where=where, fix=fix)
 
 
@@ -64,15 +81,17 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 @contextmanager
 def translated(where: str) -> Iterator[None]:
-    """Let only `StoreError` out."""
+    """Let only `StoreError` out, and each says where."""
     try:
         yield
+    except StoreError as error:
+        error.where = error.where or where
+        raise
     except sqlite3.Error as error:
         raise store_error(error, where) from error
-    except MemoryError as error:
-        raise StoreError(
-            problem="memory ran out in the store", where=where, fix=_FAULTS[sqlite3.SQLITE_NOMEM][1]
-        ) from error
+    except tuple(_RAISED) as error:
+        problem, fix = next(row for kind, row in _RAISED.items() if isinstance(error, kind))
+        raise StoreError(problem=problem, where=where, fix=fix) from error
 
 
 def damaged(what: str, where: str | None = None) -> StoreError:

@@ -186,6 +186,9 @@ def import_tools(path: str, approve: str | None) -> int:
     else:
         for name, reason in report.refused:
             say(("refused", "yellow"), name, (reason, "dim"))
+        if report.removed:
+            # What is imported is all that its servers have, so what they had besides is gone.
+            say(("gone", "yellow"), ", ".join(report.removed))
         say(
             f"{counted(report.imported, 'tool')} imported, {report.locked:,} locked, {len(report.refused):,} refused;",
             f"version {report.catalog_version}",

@@ -13,7 +13,7 @@ from typing import Any
 
 from pegboard.config.mcp_servers import parts_of
 from pegboard.config.parsers import At, Problems
-from pegboard.config.reading import read_text
+from pegboard.config.reading import is_there, placed, read_text
 from pegboard.config.sections import FILE
 from pegboard.config.servers import ServerPart, UnresolvedError, over, resolve, secret
 from pegboard.config.values import Approvals, Config, Endpoint, Notice, RankingChoice, Retrieval, ServerConfig
@@ -58,7 +58,7 @@ def problems_of(path: Path, environ: Mapping[str, str]) -> tuple[ConfigError, ..
 def _load(path: Path, environ: Mapping[str, str]) -> Config:
     said = FILE(_toml(path), At(str(path)))
     folder = path.parent
-    files = tuple(folder / Path(each).expanduser() for each in said.get("mcp_config", ()))
+    files = said.get("mcp_config", ())
     servers, notices = _servers(path, said.get("servers", {}), files, environ)
     namespaces = said.get("namespaces", {})
     environment = said.get("environment", "production")
@@ -75,7 +75,7 @@ def _load(path: Path, environ: Mapping[str, str]) -> Config:
         file=path,
         environment=environment,
         store=_store(said.get("store", f"{_SQLITE}pegboard.db"), path),
-        lock=folder / Path(said.get("lock", "pegboard.lock")).expanduser(),
+        lock=said.get("lock", folder / "pegboard.lock"),
         servers=servers,
         mcp_config=files,
         namespaces=namespaces,
@@ -88,13 +88,13 @@ def _load(path: Path, environ: Mapping[str, str]) -> Config:
         },
         **parts,
     )
-    absent = () if path.exists() else (Notice(where=str(path), problem="there is no such file; the defaults stand"),)
+    absent = () if is_there(path) else (Notice(where=str(path), problem="there is no such file; the defaults stand"),)
     return replace(config, warnings=(*absent, *notices, *warnings_of(config)))
 
 
 def _calibration(path: Path) -> Calibration | None:
     """Read what `pegboard calibrate` wrote beside the configuration, None where it was not run."""
-    if not path.exists():
+    if not is_there(path):
         return None
     try:
         content = parse_json(read_text(path))
@@ -120,13 +120,17 @@ def _retrieval(path: Path, said: dict[str, Any], environ: Mapping[str, str]) -> 
 
 
 def _toml(path: Path) -> dict[str, Any]:
-    if not path.exists():
+    if not is_there(path):
         return {}
     try:
         return tomllib.loads(read_text(path))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        problem = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
-        raise ConfigError(f"this file is not TOML: {problem}", str(path), "correct it there") from None
+    except tomllib.TOMLDecodeError as error:
+        problem = str(error)
+    except RecursionError:
+        problem = "it is nested too deeply"
+    except ValueError:  # Python's own bound on the digits that it converts
+        problem = "a number in it has too many digits"
+    raise ConfigError(f"this file is not TOML: {problem}", str(path), "correct it there")
 
 
 def _store(address: str, path: Path) -> Path:
@@ -137,7 +141,10 @@ def _store(address: str, path: Path) -> Path:
     file = address.removeprefix(_SQLITE)
     if file == address or not file or file == ":memory:":
         raise ConfigError("a store is written as sqlite:/// and a file", at, "use sqlite:///pegboard.db")
-    return path.parent / Path(file).expanduser()
+    try:
+        return placed(path.parent, file)
+    except ValueError as error:
+        raise ConfigError(str(error), at, "name another file") from None
 
 
 def _servers(

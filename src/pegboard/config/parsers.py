@@ -81,6 +81,10 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 
 
+# TOML's whole numbers have 64 bits.
+_WHOLE = 1 << 63
+
+
 def wrong(at: At, problem: str, fix: str | None = None) -> Problems:
     """Return the problem of one value, to be raised."""
     return Problems([ConfigError(problem, str(at), fix)])
@@ -122,6 +126,7 @@ def integer(least: int | None = None) -> Parser[int]:
     def parse(value: Any, at: At) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
             raise _needs(at, "a whole number", value)
+        _bounded(value, at)
         if least is not None and value < least:
             raise wrong(at, f"{_last(at)} must be at least {least}, not {value}")
         return value
@@ -135,6 +140,7 @@ def number(least: float, most: float) -> Parser[float]:
     def parse(value: Any, at: At) -> float:
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             raise _needs(at, "a number", value)
+        _bounded(value, at)
         if not least <= value <= most:  # no comparison holds for NaN
             raise wrong(at, f"{_last(at)} must be from {least:g} to {most:g}, not {value}")
         return float(value)
@@ -244,6 +250,12 @@ def _gather(work: Iterable[tuple[Parser[_Value], Any, At]]) -> list[_Value]:
     if errors:
         raise Problems(errors)
     return found
+
+
+def _bounded(value: float, at: At) -> None:
+    """Refuse a whole number that TOML does not promise to keep; Python would not even print a very long one."""
+    if isinstance(value, int) and not -_WHOLE <= value < _WHOLE:
+        raise wrong(at, f"{_last(at)} has too many digits")
 
 
 def _table(value: Any, at: At) -> Mapping[str, Any]:

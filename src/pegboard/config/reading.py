@@ -1,13 +1,39 @@
-"""Reading a text file that an operator named, bounded, with an error that says what to do."""
+"""Files that an operator named: where they are, and their text, bounded, with an error that says what to do."""
 
 from pathlib import Path
 
 from pegboard.core.errors import ConfigError
 
-__all__ = ["read_text"]
+__all__ = ["is_there", "placed", "read_text"]
 
 # The largest of these files that people keep is a client's whole state, a few megabytes.
 _BYTES = 32 * 1024 * 1024
+
+
+def placed(folder: Path, written: str) -> Path:
+    """Return the path that is meant: `~` is a home folder, and what is not absolute lies in *folder*.
+
+    Raises:
+        ValueError: No path is written so, or nobody has that home folder.
+    """
+    if "\0" in written:
+        raise ValueError("no path holds a NUL character")
+    try:
+        return folder / Path(written).expanduser()
+    except (RuntimeError, ValueError):
+        raise ValueError(f"there is no home folder {Path(written).parts[0]!r}") from None
+
+
+def is_there(path: Path) -> bool:
+    """Say whether there is such a file.
+
+    Raises:
+        ConfigError: That cannot be seen.
+    """
+    try:
+        return path.exists()
+    except OSError as error:
+        raise ConfigError(f"this file cannot be read: {error.strerror}", str(path), "check the path") from error
 
 
 def read_text(path: Path) -> str:

@@ -6,6 +6,7 @@ silently left out: a limit that is not enforced is worse than none.
 Source: SURFACE "pegboard.toml".
 """
 
+from pathlib import Path
 from typing import Any
 
 from pegboard.config.parsers import (
@@ -27,6 +28,7 @@ from pegboard.config.parsers import (
     untouched,
     wrong,
 )
+from pegboard.config.reading import placed
 from pegboard.config.servers import Credential, EndpointPart, ServerPart, located
 from pegboard.config.values import Approvals, RankingChoice, ToolConfig, Trust
 from pegboard.core.catalog import ALWAYS, Flow, Proposal, Reach, Risk
@@ -46,6 +48,15 @@ _seconds = number(0.001, _DAY_S)
 def _plain_text(value: Any, at: At) -> str:
     """Take a text that may be empty."""
     return "" if value == "" else text(value, at)
+
+
+def _file(value: Any, at: At) -> Path:
+    """Take a path, relative to the file that says it."""
+    written = text(value, at)
+    try:
+        return placed(Path(at.file).parent, written)
+    except ValueError as error:
+        raise wrong(at, f"{written!r} cannot be used: {error}", "name another file") from None
 
 
 def _dimension(value: Any, at: At) -> Reason:
@@ -191,10 +202,10 @@ FILE: Parser[dict[str, Any]] = section(
     dict,
     environment=text,
     store=text,
-    lock=text,
+    lock=_file,
     dimensions=section(dict, used=_used),
     access=by_name(_ACCESS),
-    mcp_config=texts,
+    mcp_config=listing(_file),
     servers=by_name(_SERVER),
     namespaces=by_name(_NAMESPACE),
     tools=by_name(_TOOL),

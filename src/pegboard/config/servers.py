@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pegboard.config.parsers import At, at_most_one_of, text
+from pegboard.config.reading import placed
 from pegboard.config.values import ServerConfig, Trust
 from pegboard.core.errors import ConfigError
 from pegboard.engine.proposals import ProposeRule
@@ -36,8 +37,15 @@ class Located:
     written: str
 
     def path(self, environ: Mapping[str, str]) -> Path:
-        """Return the path, its variables replaced."""
-        return self.folder / Path(_filled(self.written, environ)).expanduser()
+        """Return the path, its variables replaced.
+
+        Raises:
+            UnresolvedError: A variable is not set, or the path cannot be.
+        """
+        try:
+            return placed(self.folder, _filled(self.written, environ))
+        except ValueError as error:
+            raise UnresolvedError(f"the path {self.written!r} cannot be used: {error}") from None
 
 
 def located(value: Any, at: At) -> Located:

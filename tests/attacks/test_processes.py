@@ -97,7 +97,8 @@ def test_a_word_that_is_no_utf_8_is_a_usage_error_and_no_fault_of_pegboard(words
     run = subprocess.run([*PEGBOARD, *words], cwd=tmp_path, capture_output=True, check=False, timeout=60)
     assert b"fault of Pegboard" not in run.stderr
     assert run.returncode == 2
-    assert b"error: argument %d, " % (1 + next(at for at, word in enumerate(words) if b"\xff" in os.fsencode(word))) in run.stderr
+    place = 1 + next(at for at, word in enumerate(words) if b"\xff" in os.fsencode(word))
+    assert b"error: argument %d, " % place in run.stderr
 
 
 def test_a_credential_that_a_server_prints_is_not_printed_again(tmp_path):
