@@ -7,10 +7,11 @@ import pytest
 from pegboard.core.catalog import Risk
 from pegboard.core.policy import Switch
 from pegboard.core.revocations import Revocations
-from pegboard.engine.asking import NamespaceNote, SelectionSettings
+from pegboard.engine.abstain import fall_back
+from pegboard.engine.asking import Case, NamespaceNote, SelectionSettings
 from pegboard.engine.fallback import Action, Cause, FallbackRow
 from pegboard.engine.selection import Outcome, Why
-from tests.crm import AGENT, CASHIER, ENTRIES, ids, line, lock, pick, policy, tool, view
+from tests.crm import AGENT, CASHIER, ENTRIES, ask, ids, line, lock, pick, policy, tool, view
 
 NOBODY = replace(AGENT, scopes=frozenset(), servers=frozenset())
 
@@ -186,13 +187,13 @@ def test_weak_serves_reads_alone():
 
 
 def test_a_question_between_namespaces_says_what_each_is_described_as():
-    notes = {"crm.orders": NamespaceNote(description="orders of the shop")}
-    selection = pick(
-        "weather for an order of a customer", AGENT, settings=fallen_back(Action.CLARIFY, namespaces=notes)
-    )
-    assert selection.outcome is Outcome.CLARIFY
-    assert "crm.orders (orders of the shop)" in selection.message
-    assert "crm.customers, " in selection.message or "crm.customers)" in selection.message
+    over = view([*ENTRIES, *(tool(f"crm.{area}.find_note", "Find a note.") for area in ("calls", "letters"))])
+    notes = {"crm.calls": NamespaceNote(description="what was said by telephone")}
+    settings = fallen_back(Action.CLARIFY, namespaces=notes)
+    case = Case(ask=ask("note"), view=over, context=AGENT, settings=settings, seen=over.see(AGENT, Revocations()))
+    answer = fall_back(case, Cause.AMBIGUOUS, over.index.rank(case.ask.query, case.seen.eligible, 2))
+    assert answer.outcome is Outcome.CLARIFY
+    assert "(crm.calls (what was said by telephone), crm.letters)" in answer.message
 
 
 def test_a_namespace_is_loaded_only_where_both_sides_approve_of_it():

@@ -38,7 +38,7 @@ def call(tool: str, arguments: str, profile: str, stage: str | None, selection: 
 
     TOOL is an id, or namespace/name. Here every tool that is eligible for the caller may be called.
     """
-    from pegboard.engine.gate import ProposedCall
+    from pegboard.engine.gate import ProposedCall, VerdictKind
 
     proposed = ProposedCall(tool=tool, arguments=_parsed(arguments), selection_id=selection)
     with opened() as (config, system):
@@ -46,10 +46,14 @@ def call(tool: str, arguments: str, profile: str, stage: str | None, selection: 
         verb = system.gatekeeper.rehearse if dry_run else system.gatekeeper.call
         answer = run(lambda: verb(proposed, context, operator=True))
         ids = run(lambda: _known_ids(system)) if answer.verdict.tool_id is None and not as_json() else []
+        line = system.keeper.show().lines.get(answer.verdict.tool_id or "")
     if as_json():
         print_json({**answer.to_json(), "operator": _internal(answer)})
     else:
         _show(answer, tool, ids)
+        if answer.verdict.kind is VerdictKind.APPROVAL_REQUIRED and line is not None:
+            locked = f"its line in {config.lock} says {line.risk}, {line.reach}"
+            note((f"operator: [approvals] in {config.file} holds it back: {locked}", "dim"))
     if str(answer.verdict.kind) in _OUTSIDE:
         return OUTSIDE
     return DONE if answer.succeeded else NO

@@ -6,9 +6,10 @@ status is that of the most basic trouble: 2 configuration or lock, 3 store or se
 
 import os
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +19,7 @@ from pegboard.cli.errors import DONE, NO, OUTSIDE, USAGE, failure_of
 from pegboard.cli.opening import run
 from pegboard.cli.printing import counted, note, print_json, say
 from pegboard.cli.refreshing import fetch
-from pegboard.core.errors import PegboardError
+from pegboard.core.errors import ConfigError, PegboardError
 from pegboard.core.names import Json
 
 if TYPE_CHECKING:
@@ -74,6 +75,10 @@ def _examined(offline: bool) -> Iterable[Finding]:
     from pegboard.wiring import build, read_config
 
     path = Path(config_path())
+    if not path.exists():
+        absent = ConfigError("there is no configuration", str(path), "`pegboard init` writes one")
+        yield _problem("configuration", absent)
+        return
     problems = problems_of(path, os.environ)
     yield from (_problem("configuration", error) for error in problems)
     if problems:
@@ -83,18 +88,24 @@ def _examined(offline: bool) -> Iterable[Finding]:
     yield _ok(
         "configuration", f"{path}: {counted(len(config.servers), 'server')}, {counted(len(config.profiles), 'profile')}"
     )
-    try:
-        system = build(config)
-    except PegboardError as error:
-        yield _problem("store", error)
-        return
-    try:
-        for name, check in _CHECKS:
-            yield from run(partial(_asked, name, check, config, system))
-        if not offline:
-            yield from _servers(system)
-    finally:
-        system.close()
+    checks = _CHECKS
+    with TemporaryDirectory() as folder:
+        if not config.store.exists():
+            # Opening a store makes one. Lock and servers are looked at beside one that nobody keeps.
+            yield _note("store", "there is none yet", str(config.store), "`pegboard refresh` makes it")
+            config, checks = replace(config, store=Path(folder) / "pegboard.db"), _WITHOUT_STORE
+        try:
+            system = build(config)
+        except PegboardError as error:
+            yield _problem("store", error)
+            return
+        try:
+            for name, check in checks:
+                yield from run(partial(_asked, name, check, config, system))
+            if not offline:
+                yield from _servers(system)
+        finally:
+            system.close()
 
 
 async def _asked(name: str, check: "_Check", config: "Config", system: "System") -> tuple[Finding, ...]:
@@ -125,6 +136,10 @@ async def _lock(config: "Config", system: "System") -> Iterable[Finding]:
     return problems or [_ok("lock", f"{config.lock}: {counted(found.lines, 'line')}, all of what is listed now")]
 
 
+async def _lock_alone(config: "Config", system: "System") -> Iterable[Finding]:
+    return [_ok("lock", f"{config.lock}: {counted(len(system.keeper.show()), 'line')}, nothing to compare them with")]
+
+
 async def _index(_: "Config", system: "System") -> Iterable[Finding]:
     published = await system.catalog.current()
     view = published.view
@@ -133,7 +148,13 @@ async def _index(_: "Config", system: "System") -> Iterable[Finding]:
         return [Finding(check="index", level="problem", message="there is no index", fix=fix, status=OUTSIDE)]
     found = [_ok("index", f"{counted(len(view.snapshot.entries), 'tool')} of version {view.snapshot.version}")]
     if published.waiting:
-        found.append(_note("review", f"{counted(published.waiting, 'tool')} waiting", fix="pegboard review"))
+        found.append(
+            _note(
+                "review",
+                f"{counted(published.waiting, 'tool')} waiting",
+                fix="`pegboard classify`, then `pegboard review`",
+            )
+        )
     return found
 
 
@@ -153,6 +174,7 @@ _CHECKS: tuple[tuple[str, _Check], ...] = (
     ("index", _index),
     ("halts", _halts),
 )
+_WITHOUT_STORE: tuple[tuple[str, _Check], ...] = (("lock", _lock_alone),)
 
 
 def _servers(system: "System") -> Iterable[Finding]:

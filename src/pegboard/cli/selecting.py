@@ -152,13 +152,13 @@ def _show_operator(selection: "Selection", operator: dict[str, Json], published:
         if tool not in ids:
             _suggest(tool, ids)
     if operator["waiting"]:
-        note((f"operator: {counted(published.waiting, 'tool')} waiting for review: `{operator['fix']}`", "dim"))
+        note((f"operator: {counted(published.waiting, 'tool')} waiting for review: {operator['fix']}", "dim"))
     elif operator["fix"]:
-        note((f"operator: nothing is in the catalog yet: `{operator['fix']}`", "dim"))
+        note((f"operator: nothing is in the catalog yet: {operator['fix']}", "dim"))
 
 
 def _show_explanation(found: "Explanation", published: "Published") -> None:
-    say((str(found.outcome), "bold"), f"{found.eligible:,} of {found.total:,} tools eligible")
+    say("outcome", (f"{found.outcome};", "bold"), f"{found.eligible:,} of {found.total:,} tools are eligible")
     removed = [(str(reason), f"{count:,}") for reason, count in found.removed_by.items() if count]
     if removed:
         table(("CHECK", "REMOVED"), removed, right=("REMOVED",))

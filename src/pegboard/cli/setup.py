@@ -61,7 +61,7 @@ def init(files: tuple[str, ...], yes: bool) -> int:
         raise ConfigError(
             problem="there is a configuration already; nothing was changed",
             where=str(target),
-            fix="`pegboard refresh` lists its servers again; --config writes another",
+            fix="`pegboard refresh` lists its servers again; for another catalog run `init` in another folder",
         )
     sources = _sources(files, target.parent)
     if not as_json():
@@ -145,7 +145,7 @@ used = ["scopes", "environment"]   # what every access template states
 required_scopes = ["local"]
 environments = ["development"]
 
-[approvals]   # calls that are not clearly reads wait for a person's approval
+[approvals]   # calls that need an approval; this version cannot give one, so they do not run
 risk = ["write", "destructive"]
 
 [profiles.me]   # for this command line; never accepted over the network
@@ -206,8 +206,12 @@ def _tell(target: Path, drafts: Sequence["Draft"], agreed: bool) -> None:
         note("no tool was listed;", f"see {target} and run `pegboard refresh`")
         return
     if agreed:
-        asking = sum(map(_asks, drafts))
-        say((f"{counted(len(drafts), 'tool')} locked for profile `me`,", "green"), f"{asking:,} of them ask first")
+        say((f"{counted(len(drafts), 'tool')} locked for profile `me`", "green"))
+        if asking := sum(map(_asks, drafts)):
+            say(
+                (f"{asking:,} of them will not run until approvals exist:", "yellow"),
+                f"[approvals] in {target} says which",
+            )
         note("Try:", (_TRY, "bold"))
         note("     ", ("pegboard lock show", "bold"))
         note("     ", ("pegboard review", "bold"), ("when a server brings something new", "dim"))

@@ -67,7 +67,9 @@ def show(trace_id: str) -> int:
     if as_json():
         print_json(trace)
     else:
-        print_text(json.dumps(trace, ensure_ascii=False, indent=2))
+        # For people a time is one they can read; `--json` gives the trace as it is on record.
+        at = {"at": stamp(trace["at"])} if "at" in trace else {}
+        print_text(json.dumps({**trace, **at}, ensure_ascii=False, indent=2))
     return DONE
 
 

@@ -5,6 +5,7 @@ Everything it shows is done by the same verbs that the command line and the libr
 """
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,8 +29,8 @@ __all__ = ["main"]
 
 FOLDER = "pegboard-demo"
 _OURS = ("pegboard.toml", "pegboard.lock", "pegboard.db", "pegboard.db-wal", "pegboard.db-shm")
-REFUND = "refund forty euros of order BF-10402 to the customer"
-ROLLBACK = "roll back yesterday's deployment of the web shop"
+REFUND = "create a refund of forty euros for the payment of order BF-10402"
+ROTATE = "rotate the database password"
 
 
 def main(folder: Path | None = None, console: Console | None = None) -> int:
@@ -92,8 +93,8 @@ class _Tour:
 
     async def _deny(self, system: System) -> None:
         self._step("A capability that Hanne does not have")
-        self._say(f'  "{ROLLBACK}"')
-        selection = await self._select(system, "hanne", ROLLBACK)
+        self._say(f'  "{ROTATE}"')
+        selection = await self._select(system, "hanne", ROTATE)
         self._say(f"What the model is told: {selection.message}")
 
     async def _call(self, system: System) -> None:
@@ -103,7 +104,7 @@ class _Tour:
         calls: tuple[tuple[str, dict[str, object]], ...] = (
             ("orders.find_order", {"order_id": "BF-10402"}),
             ("orders.find_order", {"order": "BF-10402"}),
-            ("billing.create_refund", {"payment_id": "PAY-7402", "amount_cents": 4000}),
+            ("billing.create_refund", {"payment_id": "PAY-7402", "amount": 4000}),
         )
         for tool, arguments in calls:
             call = ProposedCall(tool=tool, arguments=arguments, selection_id=selection.selection_id)
@@ -133,13 +134,14 @@ class _Tour:
     def _next(self) -> None:
         self._step("What to try next")
         config = self._place / "pegboard.toml"
+        # Run by `make demo` of a checkout, the command is in the checkout's environment alone.
+        pegboard = "pegboard" if shutil.which("pegboard") else ".venv/bin/pegboard"
         self._out.print(
-            f"  On this company:  pegboard --config {config} select 'book a room for Friday' --as hanne\n"
-            f"                    pegboard --config {config} explain 'restart the shop' --as hanne "
+            f"  On this company:  {pegboard} --config {config} select 'book a room for Friday' --as hanne\n"
+            f"                    {pegboard} --config {config} explain 'restart the shop' --as hanne "
             "--tool infrastructure.restart_service\n"
-            f"                    pegboard --config {config} review\n"
-            "  On your own:      pegboard init --from ~/.cursor/mcp.json   (or any file with mcpServers)\n"
-            "  (`pegboard` is .venv/bin/pegboard in this checkout.)",
+            f"                    {pegboard} --config {config} review\n"
+            f"  On your own:      {pegboard} init --from ~/.cursor/mcp.json   (or any file with mcpServers)",
             markup=False,
         )
 

@@ -62,11 +62,16 @@ def _clarify(case: Case, ranking: Ranking | None) -> _Taken | None:
     rows = [int(row) for row in ranking.rows[: case.limit]]
     paths = list(dict.fromkeys(case.view.snapshot.entries[row].namespace for row in rows))
     if len(paths) > 1:
-        named = ", ".join(paths[:_MOST_NAMESPACES_NAMED])
+        named = ", ".join(_described(case, path) for path in paths[:_MOST_NAMESPACES_NAMED])
         message = f"The task could belong to several areas ({named}). Say which one, and what is to be done there."
     else:
         message = "The task is not clear enough to choose a tool. Say what is to be done, and to what."
     return Outcome.CLARIFY, message, [pick for pick in case.picks(ranking) if pick.why is Why.EXACT]
+
+
+def _described(case: Case, path: str) -> str:
+    note = case.settings.namespaces.get(path)
+    return path if note is None or not note.description else f"{path} ({note.description})"
 
 
 def _safe_set(case: Case, _: Ranking | None) -> _Taken | None:

@@ -152,7 +152,9 @@ class LockKeeper:
             if line.access not in self._templates:
                 problems.append((line.tool, f"names the access template {line.access!r}, which does not exist"))
             if line.tool not in live:
-                problems.append((line.tool, "is locked, and no server lists it"))
+                problems.append(
+                    (line.tool, "is locked, and no server lists it; remove its line if it is gone for good")
+                )
             elif not line.is_of(live[line.tool].source_server):
                 problems.append((line.tool, f"was locked as a tool of {line.server!r}, and another server lists it"))
             elif live[line.tool].schema_hash != line.hash:

@@ -141,7 +141,10 @@ def _operator(published: Published, seen: Seen) -> dict[str, Json]:
 
 
 def _fix(published: Published) -> str | None:
-    """Name the command that an operator should run next, None where nothing waits."""
+    """Name what an operator should run next, None where nothing waits.
+
+    Which of the waiting tools have a complete proposal is for `classify` to find out: a request does not read them.
+    """
     if published.head is None:
-        return "pegboard refresh"
-    return "pegboard review" if published.waiting else None
+        return "`pegboard refresh`"
+    return "`pegboard classify`, then `pegboard review`" if published.waiting else None
