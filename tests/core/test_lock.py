@@ -1,6 +1,7 @@
 """The lock is read strictly: a file that is not wholly valid grants nothing."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -68,13 +69,21 @@ def test_line_endings_and_blank_lines_are_no_content(ending: str):
 
 def test_a_lock_grants_by_tool_and_content():
     lock = Lock.of([PARSED])
-    assert lock.grants(PARSED.tool, PARSED.hash)
-    assert not lock.grants(PARSED.tool, "sha256:" + "00" * 32)
-    assert not lock.grants("crm.refunds", PARSED.hash)
+    assert lock.grants(PARSED.tool, PARSED.hash, "crm")
+    assert not lock.grants(PARSED.tool, "sha256:" + "00" * 32, "crm")
+    assert not lock.grants("crm.refunds", PARSED.hash, "crm")
+
+
+def test_a_line_that_names_its_server_grants_to_no_other_and_keeps_the_name():
+    named = replace(PARSED, server="crm")
+    lock = parse_lock(format_lock(Lock.of([named])))
+    assert lock.lines[PARSED.tool] == named
+    assert lock.grants(PARSED.tool, PARSED.hash, "crm")
+    assert not lock.grants(PARSED.tool, PARSED.hash, "another")
 
 
 RESTORE = "restore the line from version control, or remove it and approve the tool again"
-FIELDS = "the fields are tool, hash, access, risk, reach, flow, by, at"
+FIELDS = "the fields are tool, hash, access, risk, reach, flow, by, at, server"
 
 
 @pytest.mark.parametrize(

@@ -214,9 +214,9 @@ def test_the_operators_switch_turns_a_disabled_tool_on():
 
 @pytest.mark.parametrize(
     ("pinned", "switch", "left"),
-    [((), None, False), (("*",), None, True), ((), ("*",), True), (("*",), (), False), (("*",), ("reply",), False)],
+    [((), None, False), (("*",), None, False), ((), ("*",), True), (("*",), (), False), (("*",), ("reply",), False)],
 )
-def test_halting_all_leaves_what_the_operator_pinned_always(pinned, switch, left: bool):
+def test_halting_all_leaves_what_the_configuration_pins_always_and_not_what_a_catalog_does(pinned, switch, left: bool):
     entry = declare(tool_id="crm.list", namespace="crm", source_server="crm", name="list", pinned=pinned)
     policy = replace(LOCKED, switches={} if switch is None else {"crm.list": Switch(pinned=switch)})
     everything = Revocations(targets=frozenset({"all"}))

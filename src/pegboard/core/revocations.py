@@ -51,7 +51,8 @@ class Revocations:
 
     def covers_caller(self, context: RuntimeContext) -> bool:
         """Say whether everything is denied to this caller."""
-        return any(f"principal:{name}" in self.targets for name in context.principals)
+        halted = {target.removeprefix("principal:") for target in self.targets if target.startswith("principal:")}
+        return bool(halted) and not halted.isdisjoint(context.principals)
 
     def covers(self, entry: CatalogEntry, outlasts_halt: bool = False) -> bool:
         """Say whether this tool is denied to everyone; *outlasts_halt*: `all` does not mean it."""
