@@ -99,7 +99,10 @@ def prepare(connection: sqlite3.Connection, place: Place, steps: Sequence[Sequen
         StoreError: It is another application's, of a newer format, or on a disk that cannot hold a WAL.
         sqlite3.Error: It cannot be read or written.
     """
-    if _format(connection, place, steps) == len(steps):
+    # One transaction: between two reads another process may create the file, and half of its marks look foreign.
+    with reading(connection):
+        found = _format(connection, place, steps)
+    if found == len(steps):
         return
     if (mode := _to_wal(connection, place)) != "wal":
         raise StoreError(
