@@ -51,17 +51,17 @@ async def measure(count: int, listings: Path) -> None:
         store = SqliteStore.open(path)
         first = Snapshot.of(1, entries)
         with Figure("publish, first", path):
-            await store.publish(first, by="bench", at=1.0, inputs="", listings=listed(entries))
+            await store.publish(first, by="bench", at=1.0, listings=listed(entries))
         one = spread(entries, random.Random(1), together=True)
         second = Snapshot.of(2, one)
         with Figure(f"publish, {CHANGED} changed in few servers", path):
-            await store.publish(second, by="bench", at=2.0, inputs="", listings=())
+            await store.publish(second, by="bench", at=2.0, listings=())
         two = spread(one, random.Random(2), together=False)
         third = Snapshot.of(3, two)
         with Figure(f"publish, {CHANGED} changed in all servers", path):
-            await store.publish(third, by="bench", at=3.0, inputs="", listings=())
+            await store.publish(third, by="bench", at=3.0, listings=())
         with Figure("publish, nothing changed", path):
-            await store.publish(Snapshot.of(4, two), by="bench", at=4.0, inputs="", listings=())
+            await store.publish(Snapshot.of(4, two), by="bench", at=4.0, listings=())
         del entries, one, two, first, second, third
         with Figure("load", path):
             await store.load(4)

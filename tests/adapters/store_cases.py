@@ -55,7 +55,7 @@ def listing(*found: CatalogEntry, at: float = 1.0, refused: tuple[tuple[str, str
 def publish(store: Store, number: int, *found: CatalogEntry, listings: tuple[Listing, ...] = ()) -> Head:
     async def run() -> Head:
         snapshot = Snapshot.of(number, found)
-        return await store.publish(snapshot, by="dana", at=float(number), inputs=f"i{number}", listings=listings)
+        return await store.publish(snapshot, by="dana", at=float(number), listings=listings)
 
     return anyio.run(run)
 

@@ -53,7 +53,7 @@ async def _ask(store: Store, verb: str, *given: Any) -> Any:
     match verb, given:
         case "publish", (number, found):
             listings = [listing(entry) for entry in found]
-            return await store.publish(Snapshot.of(number, found), by="x", at=1.0, inputs="", listings=listings)
+            return await store.publish(Snapshot.of(number, found), by="x", at=1.0, listings=listings)
         case "list", (found, gone):
             return await store.keep_listings([listing(entry) for entry in found], gone=gone)
         case "halt", (name,):

@@ -58,7 +58,7 @@ async def publish_until(store: SqliteStore, name: str, last: int) -> None:
             return
         next_ = served + 1
         try:
-            await store.publish(catalog(next_), by=name, at=float(next_), inputs="", listings=listings(next_))
+            await store.publish(catalog(next_), by=name, at=float(next_), listings=listings(next_))
         except StoreError as error:
             if "cannot follow" not in error.problem:
                 raise

@@ -57,9 +57,7 @@ class MemoryStore:
         with self._guard:
             return tuple(self._heads.values())
 
-    async def publish(
-        self, snapshot: Snapshot, *, by: str, at: float, inputs: str, listings: Sequence[Listing]
-    ) -> Head:
+    async def publish(self, snapshot: Snapshot, *, by: str, at: float, listings: Sequence[Listing]) -> Head:
         """Make *snapshot* the head and replace the listings of these servers, all or nothing."""
         new = Head(
             number=snapshot.number,
@@ -67,7 +65,6 @@ class MemoryStore:
             published_at=at,
             by=by,
             tools=len(snapshot.entries),
-            inputs=inputs,
         )
         with self._guard:
             if (served := max(self._heads, default=0)) != new.number - 1:

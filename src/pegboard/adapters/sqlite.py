@@ -91,12 +91,10 @@ class SqliteStore:
         """Return all versions, oldest first."""
         return await self._soon(catalog.versions)
 
-    async def publish(
-        self, snapshot: Snapshot, *, by: str, at: float, inputs: str, listings: Sequence[Listing]
-    ) -> Head:
+    async def publish(self, snapshot: Snapshot, *, by: str, at: float, listings: Sequence[Listing]) -> Head:
         """Make *snapshot* the head and replace the listings of these servers, in one durable transaction."""
         return await self._aside(
-            lambda connection: catalog.publish(connection, snapshot, by=by, at=at, inputs=inputs, listed=listings)
+            lambda connection: catalog.publish(connection, snapshot, by=by, at=at, listed=listings)
         )
 
     async def keep_listings(self, listings: Sequence[Listing], *, gone: Sequence[str] = ()) -> None:

@@ -34,7 +34,7 @@ from pegboard.service.ports import Head, Listing
 
 __all__ = ["find", "head", "keep_listings", "listings", "live", "load", "manifest_ids", "publish", "versions"]
 
-_HEAD = "SELECT number, digest, published_at, by, tools, inputs FROM versions"
+_HEAD = "SELECT number, digest, published_at, by, tools FROM versions"
 
 
 def head(connection: sqlite3.Connection) -> Head | None:
@@ -74,7 +74,6 @@ def publish(
     *,
     by: str,
     at: float,
-    inputs: str,
     listed: Sequence[Listing],
 ) -> Head:
     """Write what is new of a snapshot and of the listings, and move the head, all or nothing.
@@ -88,7 +87,6 @@ def publish(
         published_at=at,
         by=by,
         tools=len(snapshot.entries),
-        inputs=inputs,
     )
     parts = [*_by_server(snapshot.entries), *(listing.entries for listing in listed)]
     draft = _Draft.of(connection, parts)
@@ -99,8 +97,8 @@ def publish(
         manifests = draft.store(connection)
         own = len(parts) - len(listed)
         connection.execute(
-            "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (new.number, new.digest, at, by, new.tools, inputs, pack_ids(manifests[:own])),
+            "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?)",
+            (new.number, new.digest, at, by, new.tools, pack_ids(manifests[:own])),
         )
         _write_listings(connection, listed, manifests[own:])
         connection.execute("INSERT OR REPLACE INTO head VALUES (1, ?)", (new.number,))
@@ -275,8 +273,8 @@ def _by_server(entries: Iterable[CatalogEntry]) -> list[Sequence[CatalogEntry]]:
 
 
 def _head(row: Sequence[Any]) -> Head:
-    number, digest, at, by, tools, inputs = checked(row, f"the version {row[0]}", int, str, float, str, int, str)
-    return Head(number=number, digest=digest, published_at=at, by=by, tools=tools, inputs=inputs)
+    number, digest, at, by, tools = checked(row, f"the version {row[0]}", int, str, float, str, int)
+    return Head(number=number, digest=digest, published_at=at, by=by, tools=tools)
 
 
 def _write_listings(connection: sqlite3.Connection, listed: Sequence[Listing], manifests: Sequence[int]) -> None:

@@ -38,7 +38,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE manifests (id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, tools INTEGER NOT NULL,"
         " ids BLOB NOT NULL)",
         "CREATE TABLE versions (number INTEGER PRIMARY KEY, digest TEXT NOT NULL, published_at REAL NOT NULL,"
-        " by TEXT NOT NULL, tools INTEGER NOT NULL, inputs TEXT NOT NULL, manifests BLOB NOT NULL)",
+        " by TEXT NOT NULL, tools INTEGER NOT NULL, manifests BLOB NOT NULL)",
         "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL)",
         "CREATE TABLE listings (server TEXT PRIMARY KEY, fetched_at REAL NOT NULL, manifest INTEGER NOT NULL,"
         " refused TEXT NOT NULL)",

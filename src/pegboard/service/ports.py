@@ -93,15 +93,13 @@ class ToolServers(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """Which catalog version is served, and what it was composed from."""
+    """Which catalog version is served."""
 
     number: int
     digest: str
     published_at: float
     by: str
     tools: int
-    inputs: str = ""
-    """Digest of what the snapshot was composed from: when it differs, a new composition is due."""
 
     @property
     def version(self) -> str:
@@ -141,9 +139,7 @@ class SnapshotStore(Protocol):
     async def versions(self) -> tuple[Head, ...]:
         """Return all versions, oldest first."""
 
-    async def publish(
-        self, snapshot: Snapshot, *, by: str, at: float, inputs: str, listings: Sequence[Listing]
-    ) -> Head:
+    async def publish(self, snapshot: Snapshot, *, by: str, at: float, listings: Sequence[Listing]) -> Head:
         """Make *snapshot* the head and replace the listings of these servers, in one durable transaction.
 
         Raises:

@@ -143,7 +143,7 @@ class Catalog:
         composition, change = await self.compose(listings)
         taken = [_without_refused(one, composition) for one in listings]
         if change or await self.snapshots.head() is None:
-            await self.snapshots.publish(composition.snapshot, by=by, at=self.clock.now(), inputs="", listings=taken)
+            await self.snapshots.publish(composition.snapshot, by=by, at=self.clock.now(), listings=taken)
             return composition, change, True
         await self.snapshots.keep_listings(taken)
         return composition, change, False
