@@ -23,7 +23,7 @@ from pegboard.config.values import Config, RankingChoice, Retrieval
 from pegboard.core.errors import ConfigError, UnreachableServerError
 from pegboard.service.calibrator import Calibrator
 from pegboard.service.deployment import Deployment
-from pegboard.service.encoding import Encoders
+from pegboard.service.encoding import Encoders, Progress
 from pegboard.service.gatekeeper import Gatekeeper
 from pegboard.service.importer import Importer
 from pegboard.service.lockkeeper import LockKeeper
@@ -85,8 +85,8 @@ def open_system(path: str | os.PathLike[str]) -> System:
     return build(read_config(path))
 
 
-def build(config: Config) -> System:
-    """Open the deployment of a configuration that was read.
+def build(config: Config, progress: Progress = lambda channel, done, total: None) -> System:
+    """Open the deployment of a configuration that was read; *progress* is told how many new texts are encoded.
 
     Raises:
         StoreError: The store cannot be opened.
@@ -94,7 +94,8 @@ def build(config: Config) -> System:
     servers = _Servers(config.reachable(), {n: s.problem for n, s in config.servers.items() if s.problem})
     channels = _channels(config.retrieval)
     store = SqliteStore.open(config.store)
-    return _system(store, LockFileAt(config.lock), servers, SystemClock(), config.deployment(), channels)
+    encoders = Encoders(channels, store, progress)
+    return _system(store, LockFileAt(config.lock), servers, SystemClock(), config.deployment(), encoders)
 
 
 def in_memory(
@@ -108,9 +109,10 @@ def in_memory(
     Raises:
         EncoderError: The ranking that is asked for needs a model that is not here or is damaged.
     """
-    channels = _channels(retrieval or Retrieval())
+    store = MemoryStore()
+    encoders = Encoders(_channels(retrieval or Retrieval()), store)
     servers = servers or _Servers({}, {})
-    return _system(MemoryStore(), MemoryLockFile(), servers, clock or SystemClock(), deployment, channels)
+    return _system(store, MemoryLockFile(), servers, clock or SystemClock(), deployment, encoders)
 
 
 def packages() -> dict[str, str]:
@@ -180,11 +182,11 @@ def _system(
     servers: ToolServers,
     clock: Clock,
     deployment: Deployment,
-    channels: Mapping[str, Encoder],
+    encoders: Encoders,
 ) -> System:
     encoding, count_tokens = token_counter()
     complete = replace(deployment, encoding=encoding, count_tokens=count_tokens, packages=packages())
-    catalog = Catalog(store, store, lock_file, clock, complete, Encoders(channels, store), store)
+    catalog = Catalog(store, store, lock_file, clock, complete, encoders, store)
     keeper = LockKeeper(catalog)
     return System(
         store=store,

@@ -3,12 +3,14 @@
 import asyncio
 import getpass
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
+import click
 
 from pegboard.cli.command import config_path
 from pegboard.cli.errors import ToldToEnd
@@ -45,7 +47,7 @@ def opened() -> Iterator[tuple["Config", "System"]]:
             fix="`pegboard init` writes one, and --config names another",
         )
     config = read_config(path)
-    system = build(config)
+    system = build(config, _encoding)
     try:
         yield config, system
     finally:
@@ -91,6 +93,12 @@ def _listening(scope: anyio.CancelScope) -> Iterator[list[signal.Signals]]:
         with suppress(NotImplementedError):
             for end in ours:
                 loop.remove_signal_handler(end)
+
+
+def _encoding(channel: str, done: int, total: int) -> None:
+    """Say on a terminal how far the encoding of new tools is: with the encoder a thousand take half a minute."""
+    if sys.stderr.isatty():
+        click.echo(f"\rencoding new tools ({channel}): {done:,} of {total:,} ", nl=done == total, err=True)
 
 
 def operator_name() -> str:

@@ -5,6 +5,7 @@ trace says which channel was missing. It never costs the filter, and never loads
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,10 @@ from pegboard.retrieval.documents import dense_text, document
 from pegboard.retrieval.query import texts_to_encode
 from pegboard.service.ports import Encoder, VectorStore
 
-__all__ = ["Encoders"]
+__all__ = ["Encoders", "Progress"]
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told a channel, how many of its texts are encoded, and how many there are."""
 
 # Documents encoded between two looks at progress and two writes; what was written survives an interruption.
 _BATCH = 256
@@ -31,7 +35,7 @@ class Encoders:
         self,
         channels: Mapping[str, Encoder],
         store: VectorStore,
-        progress: Callable[[str, int, int], None] = lambda channel, done, total: None,
+        progress: Progress = lambda channel, done, total: None,
     ) -> None:
         self._channels = dict(channels)
         self._store = store
