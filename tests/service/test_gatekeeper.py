@@ -3,11 +3,14 @@
 import json
 from dataclasses import replace
 
+import anyio
 import pytest
 
 from pegboard.core.errors import OutcomeUnknownError, RefusedByServerError, StoreError, UnreachableServerError
 from pegboard.core.revocations import Revocation
 from pegboard.engine.gate import ProposedCall, VerdictKind
+from pegboard.engine.intake import take_in_listing
+from pegboard.service.ports import Listing
 from pegboard.service.selector import Request
 from tests.crm import AGENT, schema
 from tests.servers import ScriptedToolServer, ScriptedToolServers, tool
@@ -176,3 +179,24 @@ async def test_a_rehearsal_sends_and_records_nothing():
     answer = await crm.system.gatekeeper.rehearse(call, AGENT)
     assert (answer.verdict.allowed, crm.server.calls) == (True, [])
     assert await crm.system.store.trace(answer.trace_id) is None
+
+
+async def test_a_tool_that_changes_compatibly_while_its_server_is_reached_is_called_once_and_answers():
+    crm = await Crm().start()
+    crm.server.stalls("connect")
+    answers = []
+
+    async def call():
+        answers.append(await crm.call())
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call)
+        await crm.server.reached("connect")
+        entries, _ = take_in_listing("crm", "crm", [{**GET, "description": "Read an order or two."}, PAY])
+        await crm.system.catalog.publish([Listing(server="crm", fetched_at=1.0, entries=entries)], by="tests")
+        await crm.system.keeper.approve(["crm.get_order"], by="tests")
+        crm.server.recovers("connect")
+    (answer,) = answers
+    assert answer.succeeded
+    assert answer.result is not None
+    assert crm.server.calls == [("get_order", {"id": "7"})]

@@ -12,7 +12,13 @@ from dataclasses import dataclass, replace
 
 from pegboard.core.catalog import CatalogEntry
 from pegboard.core.context import RuntimeContext
-from pegboard.core.errors import OutcomeUnknownError, RefusedByServerError, StoreError, UpstreamError
+from pegboard.core.errors import (
+    OutcomeUnknownError,
+    RefusedByServerError,
+    StoreError,
+    UnreachableServerError,
+    UpstreamError,
+)
 from pegboard.core.names import Json, canonical_json, digest
 from pegboard.core.revocations import Revocations
 from pegboard.core.text import well_formed
@@ -165,9 +171,13 @@ class Gatekeeper:
         try:
             async with self._servers.connect(entry.source_server) as server:
                 again, same = await self._judged(call, context, operator)
-                if same != entry:
+                if same is None:
                     return replace(answer, verdict=again.verdict, call_id=None), "not_sent"
-                result = await server.call_tool(entry.name, call.arguments)
+                if same.source_server != entry.source_server:
+                    moved = UnreachableServerError(entry.source_server, "another server owns the tool by now")
+                    return _failed(answer, VerdictKind.UNAVAILABLE, _UNREACHED, moved), "not_sent"
+                # Its content may have changed meanwhile; the arguments were judged by the one that is served now.
+                result = await server.call_tool(same.name, call.arguments)
         except OutcomeUnknownError as error:
             return _failed(answer, VerdictKind.OUTCOME_UNKNOWN, _UNKNOWN_OUTCOME, error), "outcome_unknown"
         except RefusedByServerError as error:

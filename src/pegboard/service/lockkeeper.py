@@ -4,7 +4,7 @@ Every change goes through here, is written whole, and says who made it and when.
 writes a line (law 6).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -119,21 +119,15 @@ class LockKeeper:
         for one in [_known(tool, known) for tool in tools]:
             await self._catalog.policies.keep("rejected", _rejection(one.waiting.live), b"")
 
-    async def lock_entries(
-        self,
-        entries: Iterable[CatalogEntry],
-        access: str,
-        by: str,
-        rules: Callable[[CatalogEntry], Draft] | None = None,
-    ) -> tuple[LockLine, ...]:
+    async def lock_entries(self, entries: Iterable[CatalogEntry], access: str, by: str) -> tuple[LockLine, ...]:
         """Lock *entries* under one template, each with its proposed risk and reach.
 
         Raises:
             ConfigError: There is no such template.
         """
         lock = self._catalog.lock_file.read()
-        draft = rules or (lambda entry: self._draft(Pending(live=entry), lock))
-        return await self._grant([replace(draft(entry), access=access) for entry in entries], by)
+        drafts = (self._draft(Pending(live=entry), lock) for entry in entries)
+        return await self._grant([replace(draft, access=access) for draft in drafts], by)
 
     def show(self) -> Lock:
         """Return the lock as it is."""

@@ -14,7 +14,7 @@ from pegboard.engine.explain import Explanation, explain
 from pegboard.engine.records import revocations_record
 from pegboard.engine.select import select
 from pegboard.engine.selection import Selection
-from pegboard.engine.trace import trace_of
+from pegboard.engine.trace import Versions, trace_of
 from pegboard.engine.view import Seen
 from pegboard.retrieval.query import analyse
 from pegboard.service.ports import StoredSelection, TraceStore
@@ -98,7 +98,7 @@ class Selector:
             tools={one.alias: (one.tool.tool_id, one.tool.schema_hash) for one in selection.tools},
         )
         await self._traces.save_selection(stored, selection.trace_id, now, canonical_json(trace.to_json()))
-        return selection, _operator(published, published.view.see(context, revocations))
+        return selection, _operator(published, versions, published.view.see(context, revocations))
 
     async def explain(self, request: Request, context: RuntimeContext, tool: str | None = None) -> Explanation:
         """Say, to an operator, how many tools each check removed and why one tool is or is not there."""
@@ -126,9 +126,8 @@ class Selector:
             self._kept.add(digest)
 
 
-def _operator(published: Published, seen: Seen) -> dict[str, Json]:
+def _operator(published: Published, versions: Versions, seen: Seen) -> dict[str, Json]:
     """Tell an operator what the caller must not learn, and what loading every eligible tool would have cost."""
-    versions = published.versions(Revocations(), {})
     return {
         "catalog_version": versions.catalog,
         "policy_version": versions.policy,
