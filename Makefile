@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -q --durations=5
 READY := .venv/.ready
 
-.PHONY: demo test check soak setup format clean
+.PHONY: demo test check soak adapters setup format clean
 
 demo: setup            ## set everything up, then run the guided tour on our demo company
 	@$(BIN)/pegboard demo
@@ -24,6 +24,11 @@ check: setup           ## format, lint, types and layers
 
 soak: setup            ## the expensive laws in full; closing notes quote these counts
 	PEGBOARD_SOAK=1 $(PYTEST) -s tests
+
+adapters: setup        ## the model APIs' SDKs, in an environment of their own: what goes over the wire, and their types
+	@test -x .venv-wire/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venv-wire
+	@$(BIN)/uv pip sync --quiet --python .venv-wire/bin/python --require-hashes tests/wire/requirements.txt
+	PYTHONPATH=src .venv-wire/bin/python -m pytest -q -p no:cacheprovider tests/wire
 
 format: setup
 	$(BIN)/ruff format .
@@ -45,7 +50,9 @@ $(READY): pyproject.toml constraints.txt models/pegboard-minilm/pyproject.toml
 
 constraints:           ## pin anew after a change of dependencies
 	$(BIN)/uv pip compile --quiet --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11 \
-	    --extra tokens --extra accurate --group test --group check constraints.in pyproject.toml -o constraints.txt
+	    --extra tokens --extra accurate --extra cedar --extra telemetry --group test --group check constraints.in pyproject.toml -o constraints.txt
+	$(BIN)/uv pip compile --quiet --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11 \
+	    tests/wire/requirements.in pyproject.toml -o tests/wire/requirements.txt
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-wire build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -3,24 +3,31 @@
 import pytest
 
 from pegboard.core.context import RuntimeContext
-from pegboard.evaluation.fixtures import Fixture, read_fixture
+from pegboard.engine.selection import Outcome
+from pegboard.evaluation.fixtures import Category, Fixture, read_fixture
 
 SETS = {"a", "b"}
+NONE = Category.NO_TOOL
 
 
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [
-        ({"task": "t"}, Fixture(task_id="7", task="t")),
+        ({"task": "t"}, Fixture(task_id="7", task="t", category=NONE)),
         ({"query": "t", "query_id": "q1", "relevant": ["a", "b"]},
          Fixture(task_id="q1", task="t", steps=(frozenset({"a"}), frozenset({"b"})))),
         ({"task_id": "x", "task": "t", "acceptable": [["a", "b"], []]},
          Fixture(task_id="x", task="t", steps=(frozenset(SETS),))),
-        ({"task": "t", "acceptable": []}, Fixture(task_id="7", task="t")),
+        ({"task": "t", "acceptable": []}, Fixture(task_id="7", task="t", category=NONE)),
+        ({"task": "t", "relevant": ["a"], "forbidden": ["b"], "outcome": "weak", "category": "ambiguous",
+          "arguments": {"id": 7}},
+         Fixture(task_id="7", task="t", steps=(frozenset({"a"}),), forbidden=frozenset({"b"}), outcome=Outcome.WEAK,
+                 category=Category.AMBIGUOUS, arguments={"id": 7})),
         ({"task": "t", "as": "sam", "stage": "s", "split": "dev", "candidates": ["a"]},
-         Fixture(task_id="7", task="t", profile="sam", stage="s", split="dev", candidates=frozenset({"a"}))),
+         Fixture(task_id="7", task="t", profile="sam", stage="s", split="dev", candidates=frozenset({"a"}),
+                 category=NONE)),
         ({"task": "t", "principal": {"user": "sam", "scopes": ["x"]}},
-         Fixture(task_id="7", task="t", principal=RuntimeContext(user="sam", scopes=frozenset({"x"})))),
+         Fixture(task_id="7", task="t", principal=RuntimeContext(user="sam", scopes=frozenset({"x"})), category=NONE)),
     ],
 )  # fmt: skip
 def test_a_task_is_read_in_every_spelling(raw, expected):
@@ -43,6 +50,10 @@ def test_what_means_nothing_here_is_named_and_stops_nothing():
         {"task": "t", "principal": "sam"},
         {"task": "t", "principal": {"admin": True}},
         {"task": "t", "candidates": {"a": 1}},
+        {"task": "t", "forbidden": "a"},
+        {"task": "t", "outcome": "maybe"},
+        {"task": "t", "category": "hard"},
+        {"task": "t", "arguments": [1]},
     ],
 )
 def test_a_line_that_is_no_fixture_says_why(raw):

@@ -1,35 +1,39 @@
 """Fixtures: labelled tasks. Which tools would have been right, for whom, at which step of the work.
 
-Source: SURFACE "Fixtures".
+Source: SURFACE "Fixtures"; relevance judgments of TREC, with steps of which any tool will do.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeVar
 
 from pegboard.core.context import RuntimeContext
 from pegboard.core.names import Json
+from pegboard.engine.selection import Outcome
 
-__all__ = ["Fixture", "read_fixture"]
+__all__ = ["Category", "Fixture", "read_fixture"]
+
+_Word = TypeVar("_Word", bound=StrEnum)
+
+
+class Category(StrEnum):
+    """What a task is there to show."""
+
+    ORDINARY = "ordinary"
+    AMBIGUOUS = "ambiguous"
+    SIMILAR_TOOLS = "similar_tools"
+    MULTI_TOOL = "multi_tool"
+    PERMISSION_CHANGE = "permission_change"
+    DISABLED_INTEGRATION = "disabled_integration"
+    RENAMED_SCHEMA = "renamed_schema"
+    FORBIDDEN_CAPABILITY = "forbidden_capability"
+    NO_TOOL = "no_tool"
+
 
 _KNOWN = frozenset(
-    [
-        "task",
-        "task_id",
-        "query",
-        "query_id",
-        "as",
-        "principal",
-        "stage",
-        "acceptable",
-        "relevant",
-        "forbidden",
-        "outcome",
-        "category",
-        "arguments",
-        "candidates",
-        "split",
-    ]
+    {"task", "task_id", "query", "query_id", "as", "principal", "stage", "split", "category", "outcome", "candidates"}
+    | {"acceptable", "relevant", "forbidden", "arguments", "completed"}
 )
 
 
@@ -44,12 +48,31 @@ class Fixture:
     task_id: str
     task: str
     steps: tuple[frozenset[str], ...] = ()
+    forbidden: frozenset[str] = frozenset()
+    """Tools that must not be served, whoever asks."""
+    outcome: Outcome | None = None
+    """The outcome that is right; None: any that serves the right tools, or `no_tool` where none is."""
+    category: Category = Category.ORDINARY
+    arguments: Mapping[str, Json] | None = field(default=None, hash=False)
+    """What the call of the first step should be made with."""
+    completed: Mapping[str, Json] | None = field(default=None, hash=False)
+    """What a finished run must show: `called` tool ids in order, and texts that the answer `says`."""
     profile: str | None = None
     principal: RuntimeContext | None = None
     stage: str | None = None
     candidates: frozenset[str] | None = None
     """The only tools that may be eligible for this task; None: no such limit."""
     split: str | None = None
+
+    @property
+    def answerable(self) -> bool:
+        """Say whether some tool is right."""
+        return bool(self.steps)
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """Return every tool that some step accepts."""
+        return frozenset().union(*self.steps)
 
 
 def read_fixture(raw: Mapping[str, Any], number: int) -> tuple[Fixture, tuple[str, ...]]:
@@ -64,15 +87,18 @@ def read_fixture(raw: Mapping[str, Any], number: int) -> tuple[Fixture, tuple[st
     task = raw.get("task", raw.get("query"))
     if not isinstance(task, str):
         raise ValueError("it has no 'task' (or 'query') that is a text")
-    principal = raw.get("principal")
-    if principal is not None and not isinstance(principal, dict):
-        raise ValueError("'principal' must be an object with the fields of a profile")
+    steps = _steps(raw)
     fixture = Fixture(
         task_id=str(raw.get("task_id", raw.get("query_id", number))),
         task=task,
-        steps=_steps(raw),
+        steps=steps,
+        forbidden=frozenset(_texts(raw.get("forbidden", []), "forbidden")),
+        outcome=_word(Outcome, raw, "outcome"),
+        category=_word(Category, raw, "category") or (Category.ORDINARY if steps else Category.NO_TOOL),
+        arguments=_object(raw, "arguments"),
+        completed=_object(raw, "completed"),
         profile=_text(raw, "as"),
-        principal=None if principal is None else _principal(principal),
+        principal=_principal(raw),
         stage=_text(raw, "stage"),
         candidates=None if raw.get("candidates") is None else frozenset(_texts(raw["candidates"], "candidates")),
         split=_text(raw, "split"),
@@ -90,11 +116,31 @@ def _steps(raw: Mapping[str, Any]) -> tuple[frozenset[str], ...]:
     return tuple(frozenset({tool}) for tool in _texts(raw.get("relevant", []), "relevant"))
 
 
-def _principal(value: Mapping[str, Any]) -> RuntimeContext:
+def _principal(raw: Mapping[str, Any]) -> RuntimeContext | None:
+    value = _object(raw, "principal")
+    if value is None:
+        return None
     try:
         return RuntimeContext.from_json(value)
     except TypeError as error:
         raise ValueError(f"'principal': {error}") from None
+
+
+def _word(kind: type[_Word], raw: Mapping[str, Any], key: str) -> _Word | None:
+    value = _text(raw, key)
+    if value is None:
+        return None
+    known = {str(word): word for word in kind}
+    if value not in known:
+        raise ValueError(f"{key!r} must be one of {', '.join(known)}, not {value!r}")
+    return known[value]
+
+
+def _object(raw: Mapping[str, Any], key: str) -> Mapping[str, Json] | None:
+    value = raw.get(key)
+    if value is not None and not isinstance(value, dict):
+        raise ValueError(f"{key!r} must be an object")
+    return value
 
 
 def _text(raw: Mapping[str, Any], key: str) -> str | None:
