@@ -64,6 +64,8 @@ class CatalogFile:
 
     tools: tuple[RawTool, ...]
     problems: tuple[Problem, ...]
+    server: str | None = None
+    """Whose tools those are that name no owner, as model APIs write them: the file's name, where it is one document."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +150,7 @@ def _stamp(found: os.stat_result) -> object:
 
 
 def read_catalog_file(path: str | os.PathLike[str]) -> CatalogFile:
-    """Read a catalog file: one JSON object a line; blank lines are skipped.
+    """Read a catalog file: one JSON object a line; blank lines are skipped. Or one JSON document with all tools.
 
     Raises:
         ConfigError: The file cannot be opened or read.
@@ -158,6 +160,8 @@ def read_catalog_file(path: str | os.PathLike[str]) -> CatalogFile:
     problems: list[Problem] = []
     try:
         with open(name, "rb") as file:
+            if document := _document(file, name):
+                return document
             for number, line in _lines(file):
                 where = f"{name}, line {number}"
                 if number > MAX_LINES:
@@ -263,6 +267,34 @@ def _line(entry: CatalogEntry) -> dict[str, Json]:
 
 def _unreadable(path: str, error: OSError | ValueError, what: str) -> ConfigError:
     return ConfigError(problem=f"it cannot be read: {reason(error)}", where=path, fix=f"name {what}")
+
+
+def _document(file: BufferedReader, name: str) -> CatalogFile | None:
+    """Read a file that is one list of tools, or one object over several lines; None where it is read by lines."""
+    first = file.readline(MAX_LINE_BYTES + 1).removeprefix(_BOM).strip()
+    try:
+        head = parse_json(first)
+        is_lines = isinstance(head, dict) and not isinstance(head.get("tools"), list)
+    except ValueError:
+        is_lines = False
+    file.seek(0)
+    content = b"" if is_lines else file.read(MAX_LISTING_BYTES + 1).removeprefix(_BOM)
+    file.seek(0)
+    try:
+        value = parse_json(content) if 0 < len(content) <= MAX_LISTING_BYTES else None
+    except ValueError:
+        return None
+    if not isinstance(value, list | dict):
+        return None
+    found = value if isinstance(value, list) else [value]
+    places = [(f"{name}, tool {number}", one) for number, one in enumerate(found, start=1)]
+    return CatalogFile(
+        tools=tuple(RawTool(where=where, value=one) for where, one in places if isinstance(one, dict)),
+        problems=tuple(
+            Problem(where=where, reason="it is not a JSON object") for where, one in places if not isinstance(one, dict)
+        ),
+        server=os.path.splitext(os.path.basename(name))[0],
+    )
 
 
 def _lines(file: BufferedReader) -> Iterator[tuple[int, bytes]]:

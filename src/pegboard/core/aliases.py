@@ -3,7 +3,11 @@
 An alias is a function of the tool id and the wire's rules alone. It never depends on which other tools
 exist: a suffix counted up on collision would reveal hidden tools and change when a server is added.
 
-Source: MCP 2026-07-28, "Tool names" for the alphabet; 64 is the shortest limit of the common clients.
+Two ids never share an alias by their letters: a dot that a wire refuses is written so that it can be told from
+what else the id holds, and what cannot be written so gets a hash. Whose hashes are one is refused when publishing.
+
+Source: MCP 2026-07-28, "Tool names"; OpenAI, `FunctionDefinition.name`; Gemini, `FunctionDeclaration.name`. 64 is the
+shortest limit of the common clients.
 """
 
 import base64
@@ -11,36 +15,69 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-__all__ = ["MCP", "Wire", "alias"]
+__all__ = ["FUNCTIONS", "MCP", "RESERVED", "Wire", "alias", "mark"]
 
-_HASH_LENGTH = 10  # base32: 50 bits; whatever still collides in one catalog is refused when publishing
+_HASH_LENGTH = 10  # 47 bits; whatever still collides in one catalog is refused when publishing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:
-    """What a name may look like on one wire: characters it may not hold, and how long it may be."""
+    """What a name may look like on one wire: what it may not hold, how long it may be, and what a dot becomes."""
 
     foreign: re.Pattern[str]
     limit: int
+    dot: str = "."
 
     def after(self, prefix: str) -> "Wire":
-        """Return the wire as it is behind a client's own prefix, whose length counts in the final name."""
-        return Wire(foreign=self.foreign, limit=self.limit - len(prefix))
+        """Return the wire as it is behind a client's own prefix, whose length counts in the final name.
+
+        Raises:
+            ValueError: The prefix leaves no room for a name.
+        """
+        room = self.limit - len(prefix)
+        if room < _HASH_LENGTH + 2:
+            raise ValueError(f"the prefix {prefix!r} is too long: a name of {self.limit} characters holds both")
+        return Wire(foreign=self.foreign, limit=room, dot=self.dot)
 
 
 MCP = Wire(foreign=re.compile(r"[^A-Za-z0-9_.-]"), limit=64)
-_HASHED = re.compile(rf"_[a-z2-7]{{{_HASH_LENGTH}}}$")
+# What OpenAI, Anthropic and Gemini all take, so that a conversation may change its model and keep its names.
+FUNCTIONS = Wire(foreign=re.compile(r"[^A-Za-z0-9_-]|^[^A-Za-z_]"), limit=64, dot="__")
+
+# Our own tools, and names by which model APIs mean their own.
+RESERVED = frozenset(
+    {"search_tools", "call_tool", "describe_tool"}
+    | {"tool_search", "tool_search_tool_bm25", "tool_search_tool_regex", "multi_tool_use", "multi_tool_use.parallel"}
+)
+# Base32, and a digit at the end: no word of ten letters (`get_properties`) looks like a hash.
+_DIGITS = "234567"
+_HASHED = re.compile(rf"_[a-z2-7]{{{_HASH_LENGTH - 1}}}[{_DIGITS}]$")
+# Where a dot becomes "__", these would read like other ids.
+_AMBIGUOUS = re.compile(r"__|_\.|\._")
 
 
 def alias(tool_id: str, wire: Wire = MCP) -> str:
     """Return the name of *tool_id* on *wire*: the id itself where it fits, else a readable part and a hash.
 
-    An id that happens to end like a hashed alias is hashed too, so no plain alias can equal a hashed one.
+    An id that happens to end like a hashed alias is hashed too, so no plain alias can equal a hashed one; and one
+    that is `RESERVED`.
     """
-    if len(tool_id) <= wire.limit and not wire.foreign.search(tool_id) and not _HASHED.search(tool_id):
-        return tool_id
-    mark = base64.b32encode(hashlib.sha256(tool_id.encode()).digest()).decode().lower()[:_HASH_LENGTH]
+    plain = tool_id.replace(".", wire.dot)
+    if _is_plain(tool_id, plain, wire):
+        return plain
     room = wire.limit - _HASH_LENGTH - 1
     # The end of an id tells tools apart better than its start, which its whole namespace shares.
-    readable = wire.foreign.sub("_", tool_id)[-room:].lstrip("_.-") if room > 0 else ""
-    return f"{readable}_{mark}" if readable else f"t_{mark}"
+    readable = wire.foreign.sub("_", plain)[-room:].lstrip("_.-0123456789") if room > 0 else ""
+    return f"{readable or 't'}_{mark(tool_id)}"
+
+
+def mark(tool_id: str) -> str:
+    """Return the hash part of an id's aliases. Two ids whose marks differ have no alias in common on any wire."""
+    hashed = hashlib.sha256(tool_id.encode()).digest()
+    return base64.b32encode(hashed).decode().lower()[: _HASH_LENGTH - 1] + _DIGITS[hashed[-1] % len(_DIGITS)]
+
+
+def _is_plain(tool_id: str, plain: str, wire: Wire) -> bool:
+    if not 0 < len(plain) <= wire.limit or wire.foreign.search(plain) or _HASHED.search(plain):
+        return False
+    return tool_id not in RESERVED and (wire.dot == "." or not _AMBIGUOUS.search(tool_id))

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pegboard.core.aliases import RESERVED
 from pegboard.core.catalog import CatalogEntry, declare, with_row
 from pegboard.core.mentions import ToolNames, entry_texts, mentions
 from pegboard.core.names import MAX_TOOL_ID, Json, name_problem
@@ -23,8 +24,9 @@ from pegboard.core.text import hidden, one_line
 from pegboard.engine.bounds import Bounds, Broken, kind_of, measure
 from pegboard.engine.fields import Unfit, flag, maybe_text, pinned, proposal, text, texts
 from pegboard.engine.schemas import output_schema_problem, schema_problem
+from pegboard.engine.shapes import SCHEMA_FIELDS, plain, spread
 
-__all__ = ["Refusal", "relate", "take_in", "take_in_line", "take_in_lines", "take_in_listing"]
+__all__ = ["Refusal", "relate", "related", "take_in", "take_in_line", "take_in_lines", "take_in_listing"]
 
 MAX_DESCRIPTION = 100_000
 MAX_TITLE = 1_000
@@ -58,8 +60,8 @@ def take_in(raw: Any, *, server: str, namespace: str, tool_id: str | None = None
             name=name,
             source_server=server,
             namespace=_extended(namespace, name),
-            tool_id=_name(f"{namespace}.{name}" if tool_id is None else tool_id, "the tool id"),
-            input_schema=given.get("inputSchema"),
+            tool_id=_tool_id(f"{namespace}.{name}" if tool_id is None else tool_id),
+            input_schema=_listed_schema(given),
             output_schema=given.get("outputSchema"),
         )
     except (Unfit, ValueError) as error:
@@ -69,7 +71,7 @@ def take_in(raw: Any, *, server: str, namespace: str, tool_id: str | None = None
 def take_in_line(raw: Any, *, default_server: str | None = None) -> CatalogEntry | Refusal:
     """Make an entry of one line of a catalog file. Digests and mentions that it gives are computed anew."""
     try:
-        given = _object(raw)
+        given = plain(_object(raw))
         given_id, given_namespace = maybe_text(given, "tool_id"), maybe_text(given, "namespace")
         name = _name(maybe_text(given, "name") or (given_id or "").rpartition(".")[2])
         base = given_namespace or (given_id or "").rpartition(".")[0] or default_server
@@ -83,8 +85,8 @@ def take_in_line(raw: Any, *, default_server: str | None = None) -> CatalogEntry
                 maybe_text(given, "source_server") or default_server or base.partition(".")[0], "the server"
             ),
             namespace=_name(namespace, "the namespace"),
-            tool_id=_name(given_id or f"{base}.{name}", "the tool id"),
-            input_schema=given.get("input_schema", given.get("inputSchema")),
+            tool_id=_tool_id(given_id or f"{base}.{name}"),
+            input_schema=given.get("inputSchema"),
             output_schema=given.get("output_schema", given.get("outputSchema")),
             summary=maybe_text(given, "summary", MAX_DESCRIPTION),
             examples=texts(given, "examples"),
@@ -104,8 +106,12 @@ def take_in_listing(server: str, namespace: str, raws: Sequence[Any]) -> Intake:
 
 
 def take_in_lines(raws: Iterable[Any], *, default_server: str | None = None) -> Intake:
-    """Take in a catalog file, in its order. Of two lines with one tool id the first stays."""
-    return _settled((take_in_line(raw, default_server=default_server) for raw in raws), ())
+    """Take in a catalog file, in its order. Of two lines with one tool id the first stays.
+
+    A line may hold one tool or several, in the shape of any model API.
+    """
+    tools = (tool for raw in raws for tool in spread(raw))
+    return _settled((take_in_line(tool, default_server=default_server) for tool in tools), ())
 
 
 def relate(entries: Iterable[CatalogEntry], others: Iterable[str] = ()) -> tuple[CatalogEntry, ...]:
@@ -120,10 +126,11 @@ def relate(entries: Iterable[CatalogEntry], others: Iterable[str] = ()) -> tuple
     for entry in entries:
         names.setdefault(entry.source_server, set(further)).add(entry.name)
     indexes = {server: ToolNames.of(known) for server, known in names.items()}
-    return tuple(_related(entry, indexes[entry.source_server]) for entry in entries)
+    return tuple(related(entry, indexes[entry.source_server]) for entry in entries)
 
 
-def _related(entry: CatalogEntry, names: ToolNames) -> CatalogEntry:
+def related(entry: CatalogEntry, names: ToolNames) -> CatalogEntry:
+    """Return an entry with its mentions found anew among *names*, all that its server lists."""
     found = mentions(
         entry_texts(
             title=entry.title,
@@ -177,6 +184,21 @@ def _object(raw: Any) -> dict[str, Any]:
     if not isinstance(raw, dict):
         raise Unfit(f"a tool is a JSON object, not {kind_of(raw)}")
     return raw
+
+
+def _listed_schema(given: dict[str, Any]) -> Any:
+    """Return the schema where MCP has it; elsewhere nobody would look for it, and the tool would take anything."""
+    declared = next((field for field in SCHEMA_FIELDS if given.get(field) is not None), "inputSchema")
+    if declared != "inputSchema":
+        raise Unfit(f"it declares its arguments as {declared!r}; a listing of MCP has them as 'inputSchema'")
+    return given.get(declared)
+
+
+def _tool_id(value: str) -> str:
+    found = _name(value, "the tool id")
+    if found in RESERVED:
+        raise Unfit(f"the tool id {found!r} is reserved for what searches and calls tools; use a namespace")
+    return found
 
 
 def _name(value: Any, what: str = "its name") -> str:
