@@ -8,45 +8,13 @@ import pytest
 
 from pegboard.core.errors import OutcomeUnknownError, RefusedByServerError, StoreError, UnreachableServerError
 from pegboard.core.revocations import Revocation
-from pegboard.engine.gate import ProposedCall, VerdictKind
 from pegboard.engine.intake import take_in_listing
+from pegboard.engine.verdict import ProposedCall, VerdictKind
 from pegboard.service.ports import Listing
-from pegboard.service.selector import Request
 from tests.crm import AGENT, schema
-from tests.servers import ScriptedToolServer, ScriptedToolServers, tool
-from tests.service.made import FixedClock, system
+from tests.service.calls import GET, PAY, Crm
 
 pytestmark = pytest.mark.anyio
-
-GET = tool("get_order", description="Read an order.", inputSchema=schema("id", id="Order number"))
-PAY = tool("delete_order", description="Delete an order.")
-
-
-class Crm:
-    """A system with two locked tools, and a selection that offered the first."""
-
-    def __init__(self) -> None:
-        self.server = ScriptedToolServer([GET, PAY])
-        self.server.answers("get_order", {"content": [{"type": "text", "text": "7"}], "structuredContent": {"n": 7}})
-        self.clock = FixedClock()
-        self.system = system(ScriptedToolServers(crm=self.server), self.clock)
-
-    async def start(self):
-        await self.system.refresher.refresh()
-        await self.system.keeper.approve(["crm.get_order", "crm.delete_order"], access="sales", by="tests")
-        self.selection, _ = await self.system.selector.select(Request(tasks=("read an order",)), AGENT)
-        return self
-
-    async def call(self, tool_name="crm.get_order", arguments=None, context=AGENT, selection=None, **more):
-        call = ProposedCall(
-            tool=tool_name,
-            arguments={"id": "7"} if arguments is None else arguments,
-            selection_id=self.selection.selection_id if selection is None else selection,
-        )
-        return await self.system.gatekeeper.call(call, context, **more)
-
-    async def trace(self, answer):
-        return json.loads(await self.system.store.trace(answer.trace_id))
 
 
 async def test_an_allowed_call_is_sent_once_to_its_server_and_its_result_comes_back_untouched():
@@ -81,15 +49,6 @@ async def test_a_refused_call_never_reaches_the_server(change, verdict):
     crm = await Crm().start()
     answer = await crm.call(**change)
     assert answer.verdict.kind is verdict
-    assert crm.server.calls == []
-
-
-async def test_thirty_calls_with_empty_arguments_are_refused_before_dispatch_with_path_and_constraint():
-    crm = await Crm().start()
-    for _ in range(30):
-        answer = await crm.call(arguments={})
-        assert (answer.verdict.constraint, answer.verdict.kind) == ("required", VerdictKind.INVALID_ARGUMENTS)
-        assert "id" in answer.verdict.message
     assert crm.server.calls == []
 
 
@@ -145,10 +104,10 @@ async def test_a_protocol_error_of_the_server_is_passed_on():
 async def test_what_cannot_be_put_on_record_is_not_run(monkeypatch):
     crm = await Crm().start()
 
-    async def full(*_):
+    async def full(*_, **__):
         raise StoreError(problem="the disk is full")
 
-    monkeypatch.setattr(crm.system.store, "open_call", full)
+    monkeypatch.setattr(crm.system.ledger, "open", full)
     answer = await crm.call()
     assert (answer.verdict.kind, crm.server.calls) == (VerdictKind.UNAVAILABLE, [])
 
@@ -200,3 +159,9 @@ async def test_a_tool_that_changes_compatibly_while_its_server_is_reached_is_cal
     assert answer.succeeded
     assert answer.result is not None
     assert crm.server.calls == [("get_order", {"id": "7"})]
+
+
+async def test_a_trace_keeps_no_more_of_a_selections_name_than_any_has():
+    crm = await Crm().start()
+    answer = await crm.call(selection="s" * 1_000_000)
+    assert len(json.dumps(await crm.trace(answer))) < 2_000

@@ -1,86 +1,110 @@
 """Judge a proposed call, send it once if it is allowed, and record both.
 
-What runs is decided in `engine/gate.py` on the policy and revocations of this moment. The ledger is written before
-anything is sent; a call whose answer never came is `outcome_unknown` and is not sent again (law 10).
+What runs is decided in `engine/gate.py` on the policy and revocations of this moment, and on what the ledger knows of
+the caller. The ledger's line is written before anything is sent, and only if the ledger still says what the call was
+judged by; a call whose answer never came is `outcome_unknown` and is not sent again (law 10).
 
 Source: DESIGN section 8.
 """
 
 import copy
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from weakref import WeakValueDictionary
 
-from pegboard.core.catalog import CatalogEntry
+import anyio
+
+from pegboard.core.catalog import Risk
 from pegboard.core.context import RuntimeContext
-from pegboard.core.errors import (
-    OutcomeUnknownError,
-    RefusedByServerError,
-    StoreError,
-    UnreachableServerError,
-    UpstreamError,
-)
-from pegboard.core.names import Json, canonical_json, digest
-from pegboard.core.revocations import Revocations
-from pegboard.core.text import well_formed
-from pegboard.engine.gate import Cause, GateFacts, Internal, ProposedCall, Verdict, VerdictKind, judge
-from pegboard.engine.schemas import Validators
-from pegboard.service.ports import ToolServers, TraceStore
-from pegboard.service.published import Catalog, Published
+from pegboard.core.errors import StoreError
+from pegboard.core.names import Json, compact_json
+from pegboard.engine.gate import conclude, looped
+from pegboard.engine.judged import Judged, unavailable
+from pegboard.engine.ledger import ApprovalState, Ended, Standing
+from pegboard.engine.limits import Refusals, mark_of
+from pegboard.engine.trace import named
+from pegboard.engine.verdict import Cause, Internal, ProposedCall, Verdict, VerdictKind
+from pegboard.service.answering import CallAnswer, kept_of, line_of, record_of, with_recorded
+from pegboard.service.approver import Approver
+from pegboard.service.audit import Audit, AuditKind
+from pegboard.service.dispatching import Dispatcher, Permit
+from pegboard.service.judging import Judging
+from pegboard.service.observing import observed_call
+from pegboard.service.ports import Ledger
+from pegboard.service.published import Catalog
+from pegboard.service.telemetry import QUIET, Telemetry
+from pegboard.service.tracing import TraceWriter
 
-__all__ = ["CallAnswer", "Gatekeeper"]
+__all__ = ["Gatekeeper"]
 
-_UNREACHED = "the tool's server could not be reached; nothing was run; try again later"
 _NO_LEDGER = "the call could not be put on record; nothing was run; try again later"
-_UNKNOWN_OUTCOME = "the call was sent and no answer came; it may have run; look before it is tried again"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallAnswer:
-    """What a call came to. `result` is the server's answer untouched, None where nothing was sent or came back.
-
-    `error` is the protocol error that the server answered with in place of a result, as it sent it. `call_id` names
-    the call in the ledger; an application that runs the tool itself closes it with `report`.
-    """
-
-    verdict: Verdict
-    trace_id: str
-    call_id: str | None = None
-    result: Mapping[str, Json] | None = None
-    error: Mapping[str, Json] | None = None
-
-    @property
-    def succeeded(self) -> bool:
-        """Say whether the call was allowed and its tool reported no error."""
-        return self.verdict.allowed and self.error is None and not (self.result or {}).get("isError", False)
-
-    def to_json(self) -> dict[str, Json]:
-        """Return the answer of `call`."""
-        answer = {**self.verdict.to_json(), "result": self.result, "trace_id": self.trace_id, "approval_id": None}
-        return answer if self.error is None else {**answer, "error": self.error}
+_TOO_MUCH_ASKED = "too many calls of this caller wait for an approval; nothing was run"
+# How often a call is judged again because the ledger moved meanwhile, by a call of the same caller in another process.
+_TRIES = 10
+# What the same call will be answered again, however often it is made: these end in the loop breaker.
+_LOOPING = frozenset(
+    {VerdictKind.UNKNOWN_OR_DENIED, VerdictKind.STALE_SCHEMA, VerdictKind.INVALID_ARGUMENTS, VerdictKind.DENIED}
+)
+# What policy refused, and operators read of in the audit.
+_DENIALS = frozenset({VerdictKind.UNKNOWN_OR_DENIED, VerdictKind.DENIED, VerdictKind.LIMIT_EXCEEDED})
 
 
 class Gatekeeper:
     """The enforcement point: nothing reaches a tool server but through here."""
 
-    def __init__(self, catalog: Catalog, traces: TraceStore, servers: ToolServers) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        judging: Judging,
+        dispatcher: Dispatcher,
+        ledger: Ledger,
+        approver: Approver,
+        writer: TraceWriter,
+        audit: Audit,
+        telemetry: Telemetry = QUIET,
+    ) -> None:
         self._catalog = catalog
-        self._traces = traces
-        self._servers = servers
-        self._validators = Validators()
+        self._judging = judging
+        self._dispatcher = dispatcher
+        self._ledger = ledger
+        self._approver = approver
+        self._writer = writer
+        self._audit = audit
+        self._telemetry = telemetry
+        self._refusals = Refusals()
+        self._turns: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
 
     async def check(self, call: ProposedCall, context: RuntimeContext, *, operator: bool = False) -> CallAnswer:
         """Judge a call and write the ledger, for an application that runs the tool itself."""
-        answer, _ = await self._judged(call, context, operator)
-        return await self._recorded(call, context, answer)
+        with observed_call(self._telemetry, self._catalog.clock) as tell:
+            answer, permit = await self._admitted(call, context, operator)
+            await self._on_record(call, context, answer, permit)
+            tell(answer)
+        return answer
 
-    async def report(self, call_id: str, outcome: str) -> None:
-        """Close the ledger of a call that the application ran."""
-        await self._traces.close_call(call_id, self._catalog.clock.now(), outcome)
+    async def report(self, call_id: str, outcome: str, result: Mapping[str, Json] | None = None) -> None:
+        """Close the ledger of a call that the application ran; its result is kept where it has a key.
+
+        Raises:
+            ValueError: The outcome is none of `done`, `error`, `not_sent` and `outcome_unknown`.
+            StoreError: There is no such call, it ended otherwise, or the store failed.
+        """
+        if outcome not in list(Ended):
+            raise ValueError(f"an outcome is one of {', '.join(Ended)}, not {outcome!r}")
+        past = await self._ledger.call(call_id)
+        kept = None
+        if result is not None and past is not None and past.line.key is not None:
+            reported = CallAnswer(verdict=Verdict(kind=VerdictKind.ALLOWED), trace_id="", result=result)
+            kept, _ = kept_of(reported)
+        await self._ledger.close(call_id, self._catalog.clock.now(), Ended(outcome), kept)
 
     async def rehearse(self, call: ProposedCall, context: RuntimeContext, *, operator: bool = False) -> CallAnswer:
         """Judge a call without sending or recording anything."""
-        answer, _ = await self._judged(call, context, operator)
-        return answer
+        judged = await self._judging.examined(call, context, operator=operator)
+        if isinstance(judged, Judged):
+            judged = conclude(judged, await self._judging.standing(judged))
+        return CallAnswer(verdict=judged, trace_id=self._catalog.clock.new_id("tr"))
 
     async def call(self, call: ProposedCall, context: RuntimeContext, *, operator: bool = False) -> CallAnswer:
         """Judge a call and, where it is allowed, send it once to the server that owns the tool.
@@ -91,108 +115,131 @@ class Gatekeeper:
             operator: Every eligible tool may be named without a selection, as at the operator's command line.
         """
         call = _held_still(call)
-        judged, entry = await self._judged(call, context, operator)
-        answer = await self._recorded(call, context, judged)
-        if entry is None or answer.call_id is None:
-            return answer
-        sent, outcome = await self._dispatched(answer, entry, call, context, operator)
-        await self._close(answer.call_id, outcome)
-        return sent
-
-    async def _judged(
-        self, call: ProposedCall, context: RuntimeContext, operator: bool
-    ) -> tuple[CallAnswer, CatalogEntry | None]:
-        published, revocations = await self._catalog.current(), await self._catalog.revocations()
-        selected = await self._selected(call, context)
-        deployment = self._catalog.deployment
-        facts = GateFacts(
-            context=context,
-            snapshot=published.view.snapshot,
-            policy=published.view.policy,
-            revocations=revocations,
-            now=self._catalog.clock.now(),
-            selected=selected,
-            listed=_listed(published, context, revocations, operator),
-            former=await self._former(published, selected),
-            revocations_max_age_s=deployment.revocations_at_most_s,
-            ask_before=deployment.ask_before,
-            ask_before_reach=deployment.ask_before_reach,
-            validators=self._validators,
-        )
-        verdict = judge(call, facts)
-        entry = published.view.snapshot.get(verdict.tool_id) if verdict.allowed and verdict.tool_id else None
-        return CallAnswer(verdict=verdict, trace_id=self._catalog.clock.new_id("tr")), entry
-
-    async def _selected(self, call: ProposedCall, context: RuntimeContext) -> Mapping[str, tuple[str, str]] | None:
-        """Fetch the caller's own selection; another's, an expired one and none at all are the same None."""
-        if not isinstance(call.selection_id, str) or well_formed(call.selection_id) != call.selection_id:
-            return None
-        stored = await self._traces.selection(call.selection_id)
-        if stored is None or stored.principal != context.identity:
-            return None
-        return stored.tools if stored.expires_at > self._catalog.clock.now() else None
-
-    async def _former(
-        self, published: Published, selected: Mapping[str, tuple[str, str]] | None
-    ) -> dict[str, CatalogEntry]:
-        """Fetch the selected contents that are no longer served, so that a compatible change refuses nothing."""
-        former = {}
-        for tool_id, schema_hash in (selected or {}).values():
-            entry = published.view.snapshot.get(tool_id)
-            if entry is not None and entry.schema_hash != schema_hash:
-                before = await self._catalog.snapshots.find(tool_id, schema_hash, entry.source_server)
-                if before is not None:
-                    former[schema_hash] = before
-        return former
-
-    async def _recorded(self, call: ProposedCall, context: RuntimeContext, answer: CallAnswer) -> CallAnswer:
-        """Write the ledger of an allowed call, and the trace of any; what cannot be put on record does not run."""
-        now = self._catalog.clock.now()
-        try:
-            if answer.verdict.allowed:
-                call_id = self._catalog.clock.new_id("call")
-                await self._traces.open_call(call_id, now, canonical_json(_record(call, context, answer, now)))
-                answer = replace(answer, call_id=call_id)
-            await self._traces.save_trace(answer.trace_id, now, canonical_json(_record(call, context, answer, now)))
-        except StoreError as error:
-            internal = Internal(cause=Cause.FAILED, tool_id=answer.verdict.tool_id, error=str(error))
-            verdict = Verdict(kind=VerdictKind.UNAVAILABLE, message=_NO_LEDGER, internal=internal)
-            return replace(answer, verdict=verdict, call_id=None)
+        with observed_call(self._telemetry, self._catalog.clock) as tell:
+            answer, permit = await self._admitted(call, context, operator)
+            if permit is not None:
+                answer, judged, ended = await self._dispatcher.send(answer, permit)
+                if ended is Ended.NOT_SENT:
+                    answer = await self._refused(answer, judged)
+                answer = await self._closed(answer, permit, ended)
+            await self._on_record(call, context, answer, permit)
+            tell(answer)
         return answer
 
-    async def _dispatched(
-        self, answer: CallAnswer, entry: CatalogEntry, call: ProposedCall, context: RuntimeContext, operator: bool
-    ) -> tuple[CallAnswer, str]:
-        """Send once. Returns the answer, and the outcome for the ledger.
+    async def _admitted(
+        self, call: ProposedCall, context: RuntimeContext, operator: bool
+    ) -> tuple[CallAnswer, Permit | None]:
+        """Judge a call and write its line, unless the same was refused again and again."""
+        clock, most = self._catalog.clock, self._catalog.deployment.limits.identical_refusals
+        trace_id = clock.new_id("tr")
+        mark = mark_of(context.identity, call)
+        if self._refusals.loops(mark, clock.ticks(), most):
+            self._refusals.add(mark, clock.ticks(), most)
+            return CallAnswer(verdict=looped(), trace_id=trace_id), None
+        # One at a time for each caller: calls side by side in this process would only make each other judge again.
+        async with self._turns.setdefault(context.identity, anyio.Lock()):
+            answer, permit = await self._opened(call, context, operator, trace_id)
+        if answer.verdict.kind in _LOOPING:
+            self._refusals.add(mark, clock.ticks(), most)
+        return answer, permit
 
-        Reaching a server may take half a minute, so the call is judged again when it is there: a halt holds for
-        whatever is not sent yet (law 4).
-        """
-        try:
-            async with self._servers.connect(entry.source_server) as server:
-                again, same = await self._judged(call, context, operator)
-                if same is None:
-                    return replace(answer, verdict=again.verdict, call_id=None), "not_sent"
-                if same.source_server != entry.source_server:
-                    moved = UnreachableServerError(entry.source_server, "another server owns the tool by now")
-                    return _failed(answer, VerdictKind.UNAVAILABLE, _UNREACHED, moved), "not_sent"
-                # Its content may have changed meanwhile; the arguments were judged by the one that is served now.
-                result = await server.call_tool(same.name, call.arguments)
-        except OutcomeUnknownError as error:
-            return _failed(answer, VerdictKind.OUTCOME_UNKNOWN, _UNKNOWN_OUTCOME, error), "outcome_unknown"
-        except RefusedByServerError as error:
-            return replace(answer, error={"code": error.code, "message": error.message}), "error"
-        except UpstreamError as error:
-            return _failed(answer, VerdictKind.UNAVAILABLE, _UNREACHED, error), "not_sent"
-        return replace(answer, result=result), "error" if result.get("isError") else "done"
+    async def _opened(
+        self, call: ProposedCall, context: RuntimeContext, operator: bool, trace_id: str
+    ) -> tuple[CallAnswer, Permit | None]:
+        for _ in range(_TRIES):
+            judged = await self._judging.examined(call, context, operator=operator)
+            if isinstance(judged, Verdict):
+                return CallAnswer(verdict=judged, trace_id=trace_id), None
+            standing = await self._judging.standing(judged)
+            answer = CallAnswer(verdict=conclude(judged, standing), trace_id=trace_id)
+            if not answer.verdict.allowed:
+                return await self._refused(answer, judged), None
+            try:
+                if standing is not None:
+                    answer = replace(answer, call_id=self._catalog.clock.new_id("call"))
+                    if not await self._written(answer, judged, standing):
+                        continue
+            except StoreError as error:
+                verdict = conclude(judged, None)
+                if not verdict.allowed:
+                    return CallAnswer(verdict=_not_on_record(judged, str(error)), trace_id=trace_id), None
+                answer, standing = CallAnswer(verdict=verdict, trace_id=trace_id), None
+            return answer, Permit(judged=judged, standing=standing, call_id=answer.call_id, operator=operator)
+        moving = "the caller's ledger moved each time it was judged by"
+        return CallAnswer(verdict=unavailable(Internal(cause=Cause.FAILED, error=moving)), trace_id=trace_id), None
 
-    async def _close(self, call_id: str, outcome: str) -> None:
-        """Close the ledger; where that fails the call stays open there, which reads as an unknown outcome."""
+    async def _written(self, answer: CallAnswer, judged: Judged, standing: Standing) -> bool:
+        """Write the line before anything is sent; False where the ledger no longer says what was judged by."""
+        assert answer.call_id is not None
+        line = line_of(answer, judged, self._catalog.clock.now())
+        record = compact_json(record_of(judged.call, judged.facts.context, answer, line.at)).encode()
+        if not await self._ledger.open(line, record, after=standing.sequence):
+            return False
+        if line.approval_id is not None:
+            try:
+                await self._approver.used(line.approval_id, judged, line.call_id, answer.trace_id)
+            except StoreError:
+                await self._ledger.close(line.call_id, line.at, Ended.NOT_SENT)
+                raise
+        return True
+
+    async def _refused(self, answer: CallAnswer, judged: Judged) -> CallAnswer:
+        """Complete a refusal: ask for the approval that it lacks, or tell what ran before under its key."""
+        verdict = answer.verdict
+        if verdict.recorded is not None:
+            return with_recorded(answer, verdict.recorded)
+        if verdict.asks is None:
+            return answer
         try:
-            await self._traces.close_call(call_id, self._catalog.clock.now(), outcome)
-        except StoreError:
-            # The tool has run and its answer is here: losing the answer over a full disk would invite a repeat.
-            return
+            found = await self._approver.ask(judged, verdict.asks, answer.trace_id)
+        except StoreError as error:
+            return replace(answer, verdict=_not_on_record(judged, str(error)))
+        if found is None:
+            name = "approvals"
+            internal = Internal(cause=Cause.DENIED, tool_id=verdict.tool_id, reasons=(name,))
+            kind = VerdictKind.LIMIT_EXCEEDED
+            full = replace(verdict, kind=kind, message=_TOO_MUCH_ASKED, constraint=name, internal=internal)
+            return replace(answer, verdict=full)
+        if found.state is ApprovalState.DENIED:
+            message = f"{verdict.message}; it was denied, and can be asked for anew once that has expired"
+            answer = replace(answer, verdict=replace(verdict, message=message))
+        return replace(answer, approval_id=found.approval_id)
+
+    async def _closed(self, answer: CallAnswer, permit: Permit, ended: Ended) -> CallAnswer:
+        """Close the line; where that fails it stays open, which reads as an unknown outcome."""
+        if permit.call_id is None:
+            return answer
+        kept = None
+        if permit.judged.call.key is not None and ended in (Ended.DONE, Ended.ERROR):
+            kept, answer = kept_of(answer)
+        # The tool has run and its answer is here: losing the answer over a full disk would invite a repeat.
+        with suppress(StoreError):
+            await self._ledger.close(permit.call_id, self._catalog.clock.now(), ended, kept)
+        return answer if ended is not Ended.NOT_SENT else _unsent(answer)
+
+    async def _on_record(
+        self, call: ProposedCall, context: RuntimeContext, answer: CallAnswer, permit: Permit | None
+    ) -> None:
+        """Write the trace, and tell operators of a denial. What may have had an effect stands in the ledger already."""
+        now, verdict = self._catalog.clock.now(), answer.verdict
+        told = answer if permit is None else replace(answer, call_id=permit.call_id)
+        body = compact_json(record_of(call, named(context, self._catalog.deployment.naming), told, now)).encode()
+        with suppress(StoreError):
+            keep = permit is not None and permit.judged.line.risk is not Risk.READ
+            await self._writer.put(answer.trace_id, now, body, keep=keep)
+        if verdict.kind in _DENIALS:
+            internal = verdict.internal or Internal(cause=Cause.DENIED)
+            await self._audit.record(
+                AuditKind.DENIAL,
+                verdict=verdict.kind,
+                principal=context.principal,
+                asked=str(call.tool),
+                tool_id=internal.tool_id,
+                cause=internal.cause,
+                reasons=internal.reasons,
+                error=internal.error,
+                trace_id=answer.trace_id,
+            )
 
 
 def _held_still(call: ProposedCall) -> ProposedCall:
@@ -203,34 +250,11 @@ def _held_still(call: ProposedCall) -> ProposedCall:
         return call
 
 
-def _listed(published: Published, context: RuntimeContext, revocations: Revocations, operator: bool) -> Collection[str]:
-    """Return the ids that may be called without a selection; the gate still asks whether each is eligible."""
-    entries = published.view.snapshot.entries
-    if operator:
-        return frozenset(entry.tool_id for entry in entries)
-    return frozenset(entries[row].tool_id for row in published.view.pinned_rows(context.stage))
+def _unsent(answer: CallAnswer) -> CallAnswer:
+    """Answer that nothing was sent: the line is closed, and the approval is free again."""
+    return replace(answer, call_id=None, verdict=replace(answer.verdict, uses=None))
 
 
-def _record(call: ProposedCall, context: RuntimeContext, answer: CallAnswer, now: float) -> dict[str, Json]:
-    """Put a call on record: the tool only where the caller may know it, the arguments only as a digest."""
-    try:
-        arguments: str | None = digest(call.arguments)
-    except (TypeError, ValueError):
-        arguments = None
-    return {
-        "kind": "call",
-        "trace_id": answer.trace_id,
-        "at": now,
-        "principal": context.principal,
-        "selection_id": call.selection_id,
-        "tool_id": answer.verdict.tool_id,
-        "arguments": arguments,
-        "verdict": str(answer.verdict.kind),
-        "path": answer.verdict.path,
-        "constraint": answer.verdict.constraint,
-    }
-
-
-def _failed(answer: CallAnswer, kind: VerdictKind, message: str, error: UpstreamError) -> CallAnswer:
-    internal = Internal(cause=Cause.FAILED, tool_id=answer.verdict.tool_id, error=str(error))
-    return replace(answer, verdict=replace(answer.verdict, kind=kind, message=message, internal=internal))
+def _not_on_record(judged: Judged, error: str) -> Verdict:
+    internal = Internal(cause=Cause.NO_LEDGER, tool_id=judged.line.tool, error=error)
+    return Verdict(kind=VerdictKind.UNAVAILABLE, tool_id=judged.line.tool, message=_NO_LEDGER, internal=internal)
