@@ -11,8 +11,8 @@ from pegboard.core.errors import PegboardError
 from pegboard.core.policy import Policy, Reason, decide_tool
 from pegboard.core.revocations import NO_REVOCATIONS
 from pegboard.core.snapshot import Snapshot
-from pegboard.engine.gate import ProposedCall
 from pegboard.engine.trace import Record
+from pegboard.engine.verdict import ProposedCall
 from pegboard.policy.table import RuleTable
 from pegboard.service.selector import Request
 from tests.crm import AGENT, ENTRIES, lock

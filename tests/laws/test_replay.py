@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from pegboard.core.names import canonical_json
 from pegboard.core.revocations import NO_REVOCATIONS, Revocations
 from pegboard.engine.asking import SelectionSettings
+from pegboard.engine.comparing import replay
 from pegboard.engine.records import policy_of, policy_record, settings_of, settings_record
-from pegboard.engine.trace import Grade, Record, Trace, Versions, replay, trace_of
+from pegboard.engine.trace import Grade, Record, Trace, Versions, trace_of
 from tests.crm import AGENT, CASHIER, ENTRIES, ask, pick, policy, tool, view
 from tests.strategies import cases
 
@@ -77,6 +78,9 @@ def test_a_trace_replays_on_its_own_versions_byte_for_byte(texts, context, index
     [
         (view([*ENTRIES, tool("crm.orders.list_open_returns", "List the open orders that come back.")]), "view"),
         (view([entry for entry in ENTRIES if entry.name != "list_open_orders"]), "tools"),
+        (view(index=False), "index"),
+        (view(index=False), "outcome"),
+        (view(index=False), "cause"),
     ],
 )
 def test_a_replay_on_another_catalog_says_what_differs(other, what):

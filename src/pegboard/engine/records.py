@@ -13,6 +13,7 @@ from pegboard.core.policy import AccessTemplate, Policy, Reason, Switch
 from pegboard.core.revocations import Revocations
 from pegboard.engine.asking import NamespaceNote, SelectionSettings
 from pegboard.engine.fallback import Action, Cause, FallbackRow
+from pegboard.policy.layers import layer_of
 from pegboard.retrieval.calibration import Calibration
 
 __all__ = [
@@ -35,11 +36,16 @@ def policy_record(policy: Policy) -> dict[str, Json]:
             tool: {"enabled": switch.enabled, "pinned": None if switch.pinned is None else list(switch.pinned)}
             for tool, switch in policy.switches.items()
         },
+        **({} if policy.layer is None else {"cedar": dict(policy.layer.texts)}),
     }
 
 
 def policy_of(record: Mapping[str, Any]) -> Policy:
-    """Rebuild a policy; its `version` is the one it was kept under."""
+    """Rebuild a policy; its `version` is the one it was kept under.
+
+    Raises:
+        ConfigError: It has Cedar policies, and Cedar's engine is not installed or does not take them any more.
+    """
     return Policy(
         lock=parse_lock(record["lock"], "the kept lock"),
         templates={name: _template(value) for name, value in record["templates"].items()},
@@ -48,6 +54,7 @@ def policy_of(record: Mapping[str, Any]) -> Policy:
             tool: Switch(enabled=value["enabled"], pinned=None if value["pinned"] is None else tuple(value["pinned"]))
             for tool, value in record["switches"].items()
         },
+        layer=None if "cedar" not in record else layer_of(record["cedar"]),
     )
 
 

@@ -1,4 +1,4 @@
-"""A trace: everything a selection depended on, and `replay`, which runs it again (law 8).
+"""A trace: everything a selection depended on, enough to run it again (law 8; `engine/comparing.py`).
 
 It names versions by digest and holds the caller's context, the ranking input and the result. It never holds a
 name, id or text of a tool that the caller could not see.
@@ -12,14 +12,13 @@ from enum import StrEnum
 from typing import Any
 
 from pegboard.core.context import RuntimeContext
-from pegboard.core.names import Json, digest
+from pegboard.core.names import Json, compact_json, digest, digest_bytes, short
 from pegboard.core.revocations import Revocations
-from pegboard.engine.asking import Ask, SelectionSettings
-from pegboard.engine.select import select
+from pegboard.engine.asking import Ask
 from pegboard.engine.selection import Selection
 from pegboard.engine.view import View
 
-__all__ = ["Difference", "Grade", "Record", "Replay", "Trace", "Versions", "replay", "trace_of"]
+__all__ = ["Grade", "Naming", "Record", "Trace", "Versions", "answer_digest", "given", "named", "spellings", "trace_of"]
 
 
 class Record(StrEnum):
@@ -27,6 +26,16 @@ class Record(StrEnum):
 
     TASK = "task"
     TERMS = "terms"
+    DIGEST = "digest"
+
+
+class Naming(StrEnum):
+    """How the caller is named in a trace: by name, or by digests of its names, which are equal for the same caller.
+
+    A digest hides a name from whoever reads along, not from whoever guesses it.
+    """
+
+    NAME = "name"
     DIGEST = "digest"
 
 
@@ -43,11 +52,16 @@ class Versions:
 
     catalog: str
     policy: str
+    """Of the lock, the templates, the switches and the Cedar policies together."""
     lock: str
     index: str | None
     settings: str
     revocations: str
+    cedar: str | None = None
+    """Of the Cedar policies alone; None where there are none."""
     packages: Mapping[str, str] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
+    """By channel, which model the task's vectors are of: no other's can be compared with them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +72,12 @@ class Trace:
     selection_id: str
     at: float
     record: Record
+    naming: Naming = Naming.NAME
     versions: Versions
     context: RuntimeContext
+    """As it was, or with digests in place of the names of people and programs."""
+    halted: bool = False
+    """Whether a halt stopped this caller, which its digests alone could not say again."""
     revocations_as_of: float
     ask: Ask | None
     tasks: tuple[str, ...] | None
@@ -69,6 +87,8 @@ class Trace:
     view: str
     tools: tuple[Mapping[str, Json], ...]
     selection_digest: str
+    log_only: Mapping[str, int] = field(default_factory=dict)
+    """By id of a log-only policy, how many of the caller's own tools it would have taken away."""
     timings: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -84,10 +104,12 @@ class Trace:
             "selection_id": self.selection_id,
             "at": self.at,
             "record": str(self.record),
+            "naming": str(self.naming),
             "grade": str(self.grade),
             "versions": {name: getattr(self.versions, name) for name in Versions.__slots__},
             "principal": self.context.principal,
             "context": self.context.to_json(),
+            "halted": self.halted,
             "revocations_as_of": self.revocations_as_of,
             "ask": None if self.ask is None else self.ask.to_json(),
             "tasks": None if self.tasks is None else list(self.tasks),
@@ -97,6 +119,7 @@ class Trace:
             "view": self.view,
             "tools": list(self.tools),
             "selection_digest": self.selection_digest,
+            "log_only": dict(self.log_only),
             "timings": dict(self.timings),
         }
 
@@ -115,8 +138,10 @@ class Trace:
                 selection_id=value["selection_id"],
                 at=value["at"],
                 record=Record(value["record"]),
+                naming=Naming(value["naming"]),
                 versions=Versions(**value["versions"]),
                 context=RuntimeContext.from_json(value["context"]),
+                halted=value["halted"],
                 revocations_as_of=value["revocations_as_of"],
                 ask=None if value["ask"] is None else Ask.from_json(value["ask"]),
                 tasks=None if value["tasks"] is None else tuple(value["tasks"]),
@@ -126,10 +151,52 @@ class Trace:
                 view=value["view"],
                 tools=tuple(value["tools"]),
                 selection_digest=value["selection_digest"],
+                log_only=value.get("log_only", {}),
                 timings=value["timings"],
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"a damaged record of a selection: {error}") from error
+
+
+def named(context: RuntimeContext, naming: Naming) -> RuntimeContext:
+    """Return the context as it is put on record.
+
+    The tenant stays: policy reads it, and it names an organisation. What policy may read of the others (whether a halt
+    names one of them) is put on record beside it.
+    """
+    if naming is Naming.NAME:
+        return context
+    return replace(
+        context,
+        user=None if context.user is None else _pseudonym(context.user),
+        workload=None if context.workload is None else _pseudonym(context.workload),
+        delegation=tuple(map(_pseudonym, context.delegation)),
+    )
+
+
+def spellings(principal: str) -> frozenset[str]:
+    """Return how records may spell a caller's `principal`: as it is, or by digests of its parts."""
+    who, at, tenant = principal.rpartition("@") if "@" in principal else (principal, "", "")
+    return frozenset({principal, f"{'+'.join(map(_pseudonym, who.split('+')))}{at}{tenant}"})
+
+
+def answer_digest(selection: Selection) -> str:
+    """Return the digest of the very bytes of an answer, the order of its keys included."""
+    return digest_bytes(compact_json(selection.to_json()).encode())
+
+
+def given(selection: Selection) -> tuple[Mapping[str, Json], ...]:
+    """Return what a trace keeps of each tool that was given."""
+    return tuple(
+        {
+            "tool_id": one.tool.tool_id,
+            "rank": one.rank,
+            "score": one.score,
+            "why": str(one.why),
+            "schema_hash": one.tool.schema_hash,
+        }
+        for one in selection.tools
+    )
 
 
 def trace_of(
@@ -138,6 +205,7 @@ def trace_of(
     view: View,
     *,
     record: Record,
+    naming: Naming = Naming.NAME,
     tasks: Sequence[str],
     versions: Versions,
     context: RuntimeContext,
@@ -158,8 +226,10 @@ def trace_of(
         selection_id=selection.selection_id,
         at=at,
         record=record,
+        naming=naming,
         versions=versions,
-        context=context,
+        context=named(context, naming),
+        halted=revocations.covers_caller(context),
         revocations_as_of=revocations.as_of,
         ask=None if record is Record.DIGEST else ask,
         tasks=tuple(tasks) if record is Record.TASK else None,
@@ -167,119 +237,13 @@ def trace_of(
         outcome=selection.outcome,
         cause=selection.cause,
         view=selection.view,
-        tools=_result(selection),
-        selection_digest=digest(selection.to_json()),
+        tools=given(selection),
+        selection_digest=answer_digest(selection),
+        log_only=view.noted(context, seen),
         timings=timings,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One thing that came out differently."""
-
-    what: str
-    was: Json
-    now: Json
-
-    def to_json(self) -> dict[str, Json]:
-        """Return the shape of one element of a replay's `diff`."""
-        return {"what": self.what, "was": self.was, "now": self.now}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
-    """What running a trace again showed.
-
-    `equal` means byte for byte; of a trace that can only be verified, that nothing contradicts it.
-    """
-
-    trace_id: str
-    grade: Grade
-    equal: bool
-    diff: tuple[Difference, ...]
-
-    def to_json(self) -> dict[str, Json]:
-        """Return one element of `traces` in the answer of `replay`."""
-        return {
-            "trace_id": self.trace_id,
-            "grade": str(self.grade),
-            "equal": self.equal,
-            "diff": [one.to_json() for one in self.diff],
-        }
-
-
-def replay(
-    trace: Trace,
-    view: View,
-    revocations: Revocations,
-    settings: SelectionSettings,
-    packages: Mapping[str, str],
-) -> Replay:
-    """Run a trace again on its own catalog, policy, revocations and settings.
-
-    A trace without its ranking input is verified instead: the eligible set is computed again, and every
-    tool that was given must be in it with the content it had.
-    """
-    diff = [
-        Difference(f"packages.{name}", trace.versions.packages.get(name), packages.get(name))
-        for name in sorted({*trace.versions.packages, *packages})
-        if trace.versions.packages.get(name) != packages.get(name)
-    ]
-    index = None if view.index is None else view.index.version
-    if trace.ask is not None and trace.versions.index != index:
-        diff.append(Difference("index", trace.versions.index, index))
-    if trace.ask is None:
-        found = _verified(trace, view, revocations)
-        return Replay(trace_id=trace.trace_id, grade=trace.grade, equal=not found, diff=(*diff, *found))
-    again = select(
-        trace.ask,
-        view,
-        trace.context,
-        revocations,
-        settings,
-        selection_id=trace.selection_id,
-        trace_id=trace.trace_id,
-    )
-    equal = digest(again.to_json()) == trace.selection_digest
-    return Replay(
-        trace_id=trace.trace_id,
-        grade=trace.grade,
-        equal=equal,
-        diff=(*diff, *(() if equal else _compared(trace, again))),
-    )
-
-
-def _result(selection: Selection) -> tuple[Mapping[str, Json], ...]:
-    return tuple(
-        {
-            "tool_id": one.tool.tool_id,
-            "rank": one.rank,
-            "score": one.score,
-            "why": str(one.why),
-            "schema_hash": one.tool.schema_hash,
-        }
-        for one in selection.tools
-    )
-
-
-def _compared(trace: Trace, again: Selection) -> list[Difference]:
-    pairs: list[tuple[str, Json, Json]] = [
-        ("outcome", trace.outcome, again.outcome),
-        ("cause", trace.cause, again.cause),
-        ("view", trace.view, again.view),
-        ("tools", list(trace.tools), list(_result(again))),
-    ]
-    found = [Difference(what, was, now) for what, was, now in pairs if was != now]
-    return found or [Difference("text", trace.selection_digest, digest(again.to_json()))]
-
-
-def _verified(trace: Trace, view: View, revocations: Revocations) -> list[Difference]:
-    seen = view.see(trace.context, revocations)
-    found = [] if seen.digest == trace.view else [Difference("view", trace.view, seen.digest)]
-    for tool in trace.tools:
-        row = view.snapshot.position(str(tool["tool_id"]))
-        eligible = row is not None and bool(seen.eligibility.mask[row])
-        now = view.snapshot.entries[row].schema_hash if row is not None and eligible else None
-        if now != tool["schema_hash"]:
-            found.append(Difference("tools", dict(tool), now))
-    return found
+def _pseudonym(name: str) -> str:
+    # Twelve hex digits tell a deployment's callers apart, and are as much as a person can compare.
+    return f"sha256:{short(digest_bytes(name.encode()))}"
