@@ -7,7 +7,7 @@ import pytest
 
 from pegboard.core.catalog import Reach, Risk
 from pegboard.core.revocations import Revocation
-from pegboard.engine.gate import ProposedCall
+from pegboard.engine.verdict import ProposedCall
 from pegboard.service.selector import Request
 from tests.crm import AGENT
 from tests.servers import ScriptedToolServer, ScriptedToolServers, tool

@@ -161,6 +161,7 @@ def test_two_callers_get_their_own_tools(desk):
         "tool_id": "billing.get_payment",
         "eligible": False,
         "reasons": ["scopes"],
+        "rules": [],
     }
 
 

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from pegboard.core.catalog import declare, with_row
 from pegboard.core.lock import Lock
-from pegboard.engine.compose import Curation, compose, pending
+from pegboard.engine.compose import Curation, compose
+from pegboard.engine.findings import NO_INCUMBENTS
+from pegboard.engine.pending import pending
 from tests.crm import line, tool
 
 OLD = tool("crm.get_order", "Read an order.")
@@ -33,7 +35,7 @@ def test_a_changed_tool_is_served_as_it_was_locked_and_waits():
     locked = Lock.of([line(OLD)])
     made = compose({"crm": [NEW]}, locked, seen(OLD))
     assert made.snapshot.entries == (OLD,)
-    (waiting,) = pending([NEW], locked, seen(OLD))
+    (waiting,) = pending([NEW], locked, seen(OLD), NO_INCUMBENTS)
     assert (waiting.changed, waiting.live, waiting.locked) == (True, NEW, OLD)
 
 
@@ -52,7 +54,7 @@ def test_a_changed_tool_whose_locked_content_was_never_seen_is_listed_but_not_gr
 def test_a_new_tool_is_in_the_catalog_and_waits():
     made = compose({"crm": [OLD, OTHER]}, Lock.of([line(OLD)]), never_seen)
     assert [entry.tool_id for entry in made.snapshot.entries] == ["crm.get_order", "crm.list_orders"]
-    assert [one.live for one in pending([OLD, OTHER], Lock.of([line(OLD)]), never_seen)] == [OTHER]
+    assert [one.live for one in pending([OLD, OTHER], Lock.of([line(OLD)]), never_seen, NO_INCUMBENTS)] == [OTHER]
 
 
 def test_what_is_no_longer_listed_is_gone_though_its_lock_line_stands():
@@ -114,3 +116,35 @@ def test_whatever_a_server_says_next_only_locked_content_is_granted(descriptions
         history[live.tool_id, live.schema_hash, live.source_server] = live
         (served,) = snapshot.entries
         assert served == replace(OLD, row=served.row)
+
+
+@given(st.data())
+def test_composing_what_moved_gives_what_composing_everything_gives(data: st.DataObject):
+    """Over the same lock: servers whose listing stands are taken over, and nothing differs for it."""
+    texts = st.sampled_from(["Read.", "Read it with `pay`.", "Pay."])
+    listing = st.lists(
+        st.builds(tool, st.sampled_from(["crm.get_order", "crm.pay", "crm.x y", "crm.x?y"]), texts),
+        max_size=4,
+        unique_by=lambda entry: entry.tool_id,
+    )
+
+    def listed(server):
+        return [with_row(entry, source_server=server) for entry in data.draw(listing)]
+
+    before = {server: listed(server) for server in ("crm", "billing")}
+    first = compose(before, Lock.of(), never_seen)
+    locked = Lock.of(
+        line(entry, server=entry.source_server) for entry in first.snapshot.entries if data.draw(st.booleans())
+    )
+    known = [entry for entries in before.values() for entry in entries]
+    base = compose(before, locked, seen(*known), previous=first.snapshot).snapshot
+    # A publish keeps of a listing what it took in.
+    owners = {entry.tool_id: entry.source_server for entry in base.entries}
+    kept = {name: [one for one in found if owners.get(one.tool_id) == name] for name, found in before.items()}
+    moved = data.draw(st.sets(st.sampled_from(sorted(before))))
+    after = {server: listed(server) if server in moved else found for server, found in kept.items()}
+    known += [entry for entries in after.values() for entry in entries]
+    whole = compose(after, locked, seen(*known), previous=base)
+    part = compose({s: after[s] for s in moved}, locked, seen(*known), previous=base, moved=moved)
+    assert part.snapshot == whole.snapshot
+    assert set(part.refused) == set(whole.refused)

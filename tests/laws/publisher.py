@@ -64,7 +64,8 @@ async def publish_until(store: SqliteStore, name: str, last: int) -> None:
                 raise
             continue
         kept = StoredSelection(selection_id=f"s{next_}", principal=name, expires_at=0.0)
-        await store.save_selection(kept, f"t{next_}", float(next_), b"{}")
+        await store.save_selection(kept)
+        await store.save_traces([(f"t{next_}", float(next_), b"{}")])
         print(next_, flush=True)
 
 

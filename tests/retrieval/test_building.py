@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pegboard.retrieval.building import read, weigh
+from pegboard.retrieval.building import carry, read, weigh
 from pegboard.retrieval.documents import document
 from pegboard.retrieval.tokens import is_word_list
 from tests.retrieval.made import tool
@@ -72,3 +72,30 @@ def test_saying_a_word_again_and_again_gains_nothing():
 def test_a_name_that_is_a_list_of_keywords_counts_with_its_first_words():
     weights, _ = _counted(name="_".join(KEYWORDS.split()))
     assert sum(weight >= 30 for weight in weights.values()) <= 4
+
+
+@pytest.mark.parametrize("order", [[3, 1, 7, 9], [], list(range(10)), [9, 9]])
+def test_what_is_carried_over_ranks_as_what_is_read_from_nothing(order):
+    old = [tool(f"crm.tool_{number}", f"Text number {number}.") for number in range(10)]
+    new = [tool("crm.first", "A text of its own."), *(old[place] for place in order), tool("crm.last", "Another word.")]
+    upon = carry(new, read(old), np.array([-1, *order, -1], dtype=np.int64))
+    fresh = read(new)
+    assert upon.digests == fresh.digests
+    assert np.array_equal(upon.lengths, fresh.lengths)
+    assert [_frequencies(upon, row) for row in range(len(new))] == [_frequencies(fresh, row) for row in range(len(new))]
+    assert set(fresh.vocabulary) <= set(upon.vocabulary)
+
+
+def _frequencies(rows, row):
+    """Return a row's terms with their frequencies."""
+    terms = list(rows.vocabulary)
+    numbers, counts = rows.terms[rows.span(row)].tolist(), rows.frequencies[rows.span(row)].tolist()
+    return {terms[number]: count for number, count in zip(numbers, counts, strict=True)}
+
+
+def test_only_what_has_no_place_is_read():
+    old = [tool(f"crm.tool_{number}", f"Text number {number}.") for number in range(4)]
+    before = read(old)
+    marked = replace(before, frequencies=np.full_like(before.frequencies, 255))
+    after = carry([*old, tool("crm.x", "New.")], marked, np.array([0, 1, 2, 3, -1], dtype=np.int64))
+    assert [set(after.frequencies[after.span(row)].tolist()) == {255} for row in range(5)] == [True] * 4 + [False]

@@ -1,9 +1,12 @@
 """Keeping the lock: proposals become lines only when someone says so."""
 
+from contextlib import suppress
+
 import pytest
 
+from pegboard.adapters.files import LockFileAt
 from pegboard.core.catalog import Proposal, Reach, Risk
-from pegboard.core.errors import ConfigError, UnknownToolError
+from pegboard.core.errors import ConfigError, StoreError, UnknownToolError
 from pegboard.engine.proposals import ProposeRule
 from tests.servers import ScriptedToolServer, ScriptedToolServers, tool
 from tests.service.made import system
@@ -80,3 +83,32 @@ async def test_check_names_lines_without_template_tool_or_content():
         ("crm.get_order", "has changed since it was locked; the locked content is served"),
         ("crm.pay", "is locked"),
     ]
+
+
+class Interrupted(LockFileAt):
+    """A lock file of which another process takes a line out, right after it was read so many times."""
+
+    def __init__(self, path, tool, reads):
+        super().__init__(path)
+        self._other, self._tool, self._left = LockFileAt(path), tool, reads
+
+    def read(self):
+        found = super().read()
+        self._left -= 1
+        if self._left == 0:
+            self._other.write(self._other.read().without([self._tool]))
+        return found
+
+
+@pytest.mark.parametrize("reads", [1, 2, 3])
+async def test_an_approval_brings_nothing_back_that_was_taken_out_of_the_lock_meanwhile(reads, tmp_path, monkeypatch):
+    made, _ = await refreshed(tool("get_order"), tool("pay"), propose=RULES)
+    await made.keeper.classify(apply=True, by="tests")
+    path = tmp_path / "pegboard.lock"
+    LockFileAt(path).write(made.keeper.show())
+    monkeypatch.setattr(made.catalog, "lock_file", Interrupted(path, "crm.get_order", reads))
+    with suppress(StoreError):
+        await made.keeper.approve(["crm.pay"], access="money", by="me")
+    with suppress(StoreError):
+        await made.keeper.approve(["crm.pay"], access="money", by="me")
+    assert set(LockFileAt(path).read().lines) == {"crm.pay"}

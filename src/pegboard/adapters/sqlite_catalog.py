@@ -21,7 +21,6 @@ from pegboard.adapters.sqlite_rows import (
     pack_ids,
     packer,
     read_entry,
-    read_reasons,
     unpack_ids,
     unpacker,
     write_entry,
@@ -32,7 +31,7 @@ from pegboard.core.catalog import CatalogEntry
 from pegboard.core.snapshot import Snapshot, snapshot_digest
 from pegboard.service.ports import Head, Listing
 
-__all__ = ["find", "head", "keep_listings", "listings", "live", "load", "manifest_ids", "publish", "versions"]
+__all__ = ["entries_of", "find", "head", "keep_listings", "load", "manifest_ids", "publish", "versions"]
 
 _HEAD = "SELECT number, digest, published_at, by, tools FROM versions"
 
@@ -111,29 +110,6 @@ def keep_listings(connection: sqlite3.Connection, listed: Sequence[Listing], gon
     with writing(connection):
         connection.executemany("DELETE FROM listings WHERE server = ?", ((server,) for server in gone))
         _write_listings(connection, listed, draft.store(connection))
-
-
-def listings(connection: sqlite3.Connection) -> tuple[Listing, ...]:
-    """Return the last listing of each server, by name."""
-    with reading(connection):
-        found = connection.execute(
-            "SELECT server, fetched_at, manifest, refused FROM listings ORDER BY server"
-        ).fetchall()
-        return tuple(_listing(connection, row) for row in found)
-
-
-def live(connection: sqlite3.Connection) -> tuple[tuple[str, str, str], ...]:
-    """Return the (tool id, schema hash, server) of everything listed, without reading any content."""
-    found: list[tuple[str, str, str]] = []
-    with reading(connection):
-        for server, manifest in connection.execute("SELECT server, manifest FROM listings ORDER BY server").fetchall():
-            rows = connection.execute(
-                "SELECT tool_id, schema_hash FROM rows WHERE id IN (SELECT value FROM json_each(?))",
-                (json.dumps(manifest_ids(connection, manifest)),),
-            )
-            each = (checked(row, f"a row that {server!r} lists", str, bytes) for row in rows)
-            found += ((tool_id, address(schema_hash), server) for tool_id, schema_hash in each)
-    return tuple(found)
 
 
 def find(connection: sqlite3.Connection, tool_id: str, schema_hash: str, server: str) -> CatalogEntry | None:
@@ -285,12 +261,3 @@ def _write_listings(connection: sqlite3.Connection, listed: Sequence[Listing], m
             for listing, manifest in zip(listed, manifests, strict=True)
         ),
     )
-
-
-def _listing(connection: sqlite3.Connection, row: Sequence[Any]) -> Listing:
-    what = f"the listing of {row[0]!r}"
-    server, fetched_at, manifest, refused = checked(row, what, str, float, int, str)
-    ids = manifest_ids(connection, manifest)
-    entries = entries_of(connection, ids)
-    listed = tuple(entries[number] for number in ids)
-    return Listing(server=server, fetched_at=fetched_at, entries=listed, refused=read_reasons(refused, what))

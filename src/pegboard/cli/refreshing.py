@@ -1,6 +1,6 @@
 """`pegboard refresh`: fetch what the servers list, publish it, and say what came of each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +11,7 @@ from pegboard.cli.naming import nearest
 from pegboard.cli.opening import opened, operator_name, run
 from pegboard.cli.printing import Cell, counted, note, print_json, progress, say, table
 from pegboard.core.errors import ConfigError
+from pegboard.engine.finding_rules import Severity
 
 if TYPE_CHECKING:
     from pegboard.service.refresher import RefreshReport, ServerReport
@@ -26,7 +27,8 @@ def refresh(servers: tuple[str, ...], dry_run: bool) -> int:
     """Fetch what the servers list and publish it.
 
     Without SERVER: all that are configured, at once, as one version. A server that fails hides no other. In each
-    line +added ~changed -removed =same !held; nothing new is eligible for anyone until it is locked.
+    line +added ~changed -removed =same !held; nothing new is eligible for anyone until it is locked. With --dry-run
+    every step is shown with what it counted.
     """
     with opened() as (_, system):
         _check(servers, system.servers.names())
@@ -35,6 +37,8 @@ def refresh(servers: tuple[str, ...], dry_run: bool) -> int:
         print_json(report.to_json())
     else:
         show_servers(report.servers)
+        if dry_run:
+            _show_steps(report.servers)
         _show_version(report, dry_run)
     return OUTSIDE if report.failed else DONE
 
@@ -51,13 +55,45 @@ def fetch(system: "System", servers: Sequence[str] | None = None, *, dry_run: bo
 
 
 def show_servers(servers: Iterable["ServerReport"]) -> None:
-    """Print a line for each server, and each refusal with its reason."""
+    """Print a line for each server, and each refusal, revocation, followed change and alarm with its reason."""
     servers = tuple(servers)
     if servers:
         table(("SERVER", "CHANGES", "SECONDS", ""), map(_row, servers), right=("SECONDS",))
     for report in servers:
-        for name, reason in report.refused:
-            say((f"refused  {report.server}", "yellow"), name, (reason, "dim"))
+        for word, style, told in _TOLD:
+            for what, reason in told(report):
+                say((f"{word:8} {report.server}", style), what, (reason, "dim"))
+
+
+# One row a thing that happened to some tools: the word for it, its style, and (tool, reason) pairs.
+_TOLD: tuple[tuple[str, str, Callable[["ServerReport"], Iterable[tuple[str, str]]]], ...] = (
+    ("alarm", "bold red", lambda report: [(report.alarm, "")] if report.alarm else []),
+    ("refused", "yellow", lambda report: report.refused),
+    ("revoked", "red", lambda report: report.revoked),
+    (
+        "followed",
+        "green",
+        lambda report: ((tool, "a change without findings, locked as `follow`") for tool in report.followed),
+    ),
+    ("again", "green", lambda report: ((tool, "as it is locked, so no longer revoked") for tool in report.lifted)),
+    (
+        "found",
+        "yellow",
+        lambda report: (
+            (one.tool, f"{one.severity}: {one.rule} at {one.where}")
+            for one in report.findings
+            if one.severity is not Severity.LOW
+        ),
+    ),
+)
+
+
+def _show_steps(servers: Iterable["ServerReport"]) -> None:
+    for report in servers:
+        for step in report.steps:
+            say((report.server, "bold"), str(step))
+        for tool, reasons in report.holds:
+            say((f"held     {report.server}", "yellow"), tool, ("; ".join(reasons), "dim"))
 
 
 def _row(report: "ServerReport") -> tuple[Cell, ...]:

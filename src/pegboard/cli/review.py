@@ -1,5 +1,6 @@
 """`pegboard classify` and `pegboard review`: what waits for a person, shown, and put into the lock or kept out."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,11 @@ from pegboard.cli.opening import opened, operator_name, run
 from pegboard.cli.printing import counted, facts, note, print_json, say, table
 from pegboard.core.catalog import CatalogEntry, Flow, Reach, Risk
 from pegboard.core.errors import ConfigError
+from pegboard.core.names import short
+from pegboard.engine.finding_rules import Severity
 
 if TYPE_CHECKING:
-    from pegboard.service.lockkeeper import Draft
+    from pegboard.service.drafts import Draft
     from pegboard.wiring import System
 
 __all__ = ["classify", "review"]
@@ -68,15 +71,23 @@ def list_waiting() -> int:
 @review.command()
 @click.argument("tool")
 def show(tool: str) -> int:
-    """Show what TOOL would be locked as, and how it differs from what is locked now."""
+    """Show what TOOL would be locked as, why it waits, and what has changed.
+
+    An approval that follows is of what was shown: where the server changes it in between, the approval is refused.
+    """
     with opened() as (_, system):
         draft = run(lambda: _draft(system, tool))
+        run(lambda: system.keeper.shown(draft, operator_name()))
     changes = field_changes(draft.waiting.locked, draft.waiting.live)
     if as_json():
         print_json({"draft": draft.to_json(), "changes": [one.to_json() for one in changes]})
         return DONE
     kind = "changed since it was locked; the locked content is served" if draft.waiting.changed else "new"
     say((draft.tool_id, "bold"), (f"({kind}; from server {draft.waiting.live.source_server})", "dim"))
+    for reason in draft.waiting.reasons:
+        say(("waits", "yellow"), reason)
+    for found in draft.waiting.findings:
+        say((f"{found.severity:6}", _SEVERITIES[found.severity]), found.rule, (found.where, "dim"), found.snippet)
     for change in changes:
         _show_change(change)
     if draft.waiting.changed and draft.waiting.locked is None:
@@ -91,12 +102,13 @@ def show(tool: str) -> int:
         )
     )
     access = "" if draft.access else " --access TEMPLATE"
-    note(f"`pegboard review approve {draft.tool_id}{access}` locks it so; `pegboard review reject {draft.tool_id}`")
+    named = f"{draft.tool_id}@{short(draft.waiting.live.schema_hash)}"
+    note(f"`pegboard review approve {named}{access}` locks it so; `pegboard review reject {draft.tool_id}`")
     return DONE
 
 
 @review.command()
-@click.argument("tools", metavar="TOOL...", nargs=-1, required=True)
+@click.argument("tools", metavar="TOOL[@HASH]...", nargs=-1, required=True)
 @click.option("--access", metavar="TEMPLATE", help="The access template.  [default: as proposed]")
 @click.option("--risk", type=click.Choice(Risk, case_sensitive=False), help="What a call may do.")
 @click.option(
@@ -111,15 +123,19 @@ def show(tool: str) -> int:
 def approve(
     tools: tuple[str, ...], access: str | None, risk: Risk | None, reach: Reach | None, flow: tuple[Flow, ...]
 ) -> int:
-    """Lock the present content of each TOOL.
+    """Lock the content of each TOOL that was shown.
 
-    What is not said is taken from the proposal.
+    With @HASH, the content with this hash or these first digits of it. Without, what `review show` showed you last, or
+    the present content where you were never shown any. A tool that has changed since is refused. What is not said is
+    taken from the proposal.
     """
+    names, hashes = zip(*map(_with_hash, tools), strict=True)
     with opened() as (_, system):
-        chosen = run(lambda: _waiting_ids(system, tools))
+        chosen = run(lambda: _waiting_ids(system, names))
         lines = run(
             lambda: system.keeper.approve(
                 chosen,
+                seen={tool: seen for tool, seen in zip(chosen, hashes, strict=True) if seen},
                 by=operator_name(),
                 access=access,
                 risk=risk,
@@ -175,11 +191,22 @@ def _drafts(drafts: Iterable["Draft"]) -> None:
             str(one.risk),
             str(one.reach),
             one.access or ("?", "yellow"),
+            ("look", "bold yellow") if one.waiting.doubtful else "",
         )
         for one in drafts
     ]
     if rows:
-        table(("TOOL", "KIND", "RISK", "REACH", "ACCESS"), rows)
+        table(("TOOL", "KIND", "RISK", "REACH", "ACCESS", ""), rows)
+
+
+_SEVERITIES = {Severity.HIGH: "bold red", Severity.MEDIUM: "yellow", Severity.LOW: "dim"}
+# A hash behind a tool id, as `review show` writes it; ids may hold an @ of their own.
+_HASHED = re.compile(r"(?P<tool>.+)@(?:sha256:)?(?P<hash>[0-9a-f]{8,64})")
+
+
+def _with_hash(word: str) -> tuple[str, str | None]:
+    found = _HASHED.fullmatch(word)
+    return (word, None) if found is None else (found["tool"], found["hash"])
 
 
 _MARKS = {"+": "green", "-": "red", "@": "cyan"}

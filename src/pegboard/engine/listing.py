@@ -89,6 +89,10 @@ class Walk:
         if cursor:
             self._follow(cursor)
 
+    def counts(self) -> dict[str, int]:
+        """Return how many pages, tools and bytes came."""
+        return {"pages": self._pages, "tools": len(self._tools), "bytes": self._bytes}
+
     def tools(self) -> tuple[Json, ...]:
         """Return all tools in the order listed.
 

@@ -17,7 +17,7 @@ from pegboard.core.catalog import CatalogEntry
 from pegboard.retrieval.documents import Document, document, document_digest
 from pegboard.retrieval.tokens import is_word_list, terms
 
-__all__ = ["BUILDING_VERSION", "FIELDS", "Rows", "read"]
+__all__ = ["BUILDING_VERSION", "FIELDS", "Rows", "carry", "read"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +93,37 @@ def read(entries: Sequence[CatalogEntry], previous: Rows | None = None) -> Rows:
         ends=np.array(ends, dtype=np.int64),
         lengths=np.array(lengths, dtype=np.int64),
         digests=tuple(digests),
+    )
+
+
+def carry(entries: Sequence[CatalogEntry], previous: Rows, places: NDArray[np.int64]) -> Rows:
+    """Turn entries into rows; entry i is row places[i] of *previous*, and only those at -1 are read.
+
+    The vocabulary keeps every term it had, so rows are copied whole; a term that no row holds any more changes nothing.
+    """
+    new = places < 0
+    fresh = read([entries[row] for row in np.flatnonzero(new).tolist()])
+    vocabulary = dict(previous.vocabulary)
+    numbers = np.array([vocabulary.setdefault(term, len(vocabulary)) for term in fresh.vocabulary], dtype=np.int32)
+    terms = np.concatenate([previous.terms, numbers[fresh.terms]])
+    # Where each document of the one and then of the other stands, and from there where each entry's does.
+    ends = np.concatenate([previous.ends, fresh.ends + len(previous.terms)])
+    starts = np.concatenate([[0], ends[:-1]])
+    if len(previous.ends) and len(fresh.ends):
+        starts[len(previous.ends)] = len(previous.terms)
+    source = places.copy()
+    source[new] = len(previous.ends) + np.arange(len(fresh.ends))
+    counts = (ends - starts)[source]
+    own = np.cumsum(counts)
+    taken = np.arange(int(counts.sum())) + np.repeat(starts[source] - (own - counts), counts)
+    digests = (*previous.digests, *fresh.digests)
+    return Rows(
+        vocabulary=vocabulary,
+        terms=terms[taken].astype(np.int32),
+        frequencies=np.concatenate([previous.frequencies, fresh.frequencies])[taken],
+        ends=own.astype(np.int64),
+        lengths=np.concatenate([previous.lengths, fresh.lengths])[source],
+        digests=tuple(digests[place] for place in source.tolist()),
     )
 
 

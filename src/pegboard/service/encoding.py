@@ -14,6 +14,7 @@ from pegboard.core.catalog import CatalogEntry
 from pegboard.core.errors import EncoderError
 from pegboard.core.names import digest_bytes
 from pegboard.retrieval.documents import dense_text, document
+from pegboard.retrieval.index import Index
 from pegboard.retrieval.query import texts_to_encode
 from pegboard.service.ports import Encoder, VectorStore
 
@@ -45,6 +46,11 @@ class Encoders:
     def channels(self) -> Mapping[str, Encoder]:
         """Return the encoders by channel."""
         return self._channels
+
+    def models(self, index: Index | None) -> dict[str, str]:
+        """Return the model of each channel of an index that tasks are encoded for."""
+        found = () if index is None else index.channels
+        return {channel: self._channels[channel].model_id for channel in found if channel in self._channels}
 
     async def documents(
         self, entries: Sequence[CatalogEntry], channels: Sequence[str]

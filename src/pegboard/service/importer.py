@@ -43,17 +43,24 @@ class Importer:
         self._keeper = keeper
 
     async def lines(
-        self, raws: Sequence[Json], *, unread: Sequence[tuple[str, str]] = (), approve: str | None = None, by: str
+        self,
+        raws: Sequence[Json],
+        *,
+        server: str | None = None,
+        unread: Sequence[tuple[str, str]] = (),
+        approve: str | None = None,
+        by: str,
     ) -> ImportReport:
         """Take in the lines of a catalog file; each names its server, or its namespace does.
 
         Args:
             raws: The lines, parsed.
+            server: Whose tools those are that name neither; None refuses them.
             unread: Lines that were no tools: where, and why.
             approve: An access template to lock them under; None locks nothing.
             by: Who imports.
         """
-        entries, refusals = take_in_lines(raws)
+        entries, refusals = take_in_lines(raws, default_server=server)
         by_server: dict[str, list[CatalogEntry]] = {}
         for entry in entries:
             by_server.setdefault(entry.source_server, []).append(entry)
@@ -90,7 +97,7 @@ class Importer:
         now = self._catalog.clock.now()
         before = {one.server: one for one in await self._catalog.snapshots.listings()}
         listings = [Listing(server=name, fetched_at=now, entries=tuple(found)) for name, found in by_server.items()]
-        composition, _ = await self._catalog.compose(listings)
+        composition = (await self._catalog.compose(listings)).composition
         kept_out = {(server, name): reason for server, name, reason in composition.refused}
         entries = [
             entry for one in listings for entry in one.entries if (entry.source_server, entry.name) not in kept_out

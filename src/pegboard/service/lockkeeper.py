@@ -1,58 +1,27 @@
 """Keep the lock: turn proposals and a person's word into lock lines, and lines back out.
 
 Every change goes through here, is written whole, and says who made it and when. What a server sends never
-writes a line (law 6).
+writes a line by itself (law 6): a person's word does, for the content that this person was shown, or an operator's
+standing `follow`, which signs as that.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from pegboard.core.catalog import CatalogEntry, Flow, Reach, Risk
-from pegboard.core.errors import ConfigError, UnknownToolError
+from pegboard.core.errors import ConfigError, StoreError, UnknownToolError
 from pegboard.core.lock import Lock, LockLine
-from pegboard.core.names import Json
-from pegboard.engine.compose import Pending
+from pegboard.core.names import digest, short
+from pegboard.engine.pending import Pending
 from pegboard.engine.proposals import proposed
+from pegboard.engine.refresh import GONE, alarm
+from pegboard.engine.trust import FOLLOW
+from pegboard.service.audit import AuditKind
+from pegboard.service.drafts import Draft, LockCheck
 from pegboard.service.published import Catalog, rejection
 
-__all__ = ["Draft", "LockCheck", "LockKeeper"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """A lock line that a person is asked about; `access` None means that nobody proposed a template."""
-
-    waiting: Pending
-    access: str | None
-    risk: Risk
-    reach: Reach
-    flow: frozenset[Flow]
-
-    @property
-    def tool_id(self) -> str:
-        """Name the tool."""
-        return self.waiting.live.tool_id
-
-    def to_json(self) -> dict[str, Json]:
-        """Return what is proposed, with the kind of change."""
-        return {
-            "tool": self.tool_id,
-            "kind": "changed" if self.waiting.changed else "new",
-            "hash": self.waiting.live.schema_hash,
-            "access": self.access,
-            "risk": str(self.risk),
-            "reach": str(self.reach),
-            "flow": sorted(map(str, self.flow)),
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LockCheck:
-    """What `lock check` found: each problem with the tool it is about."""
-
-    lines: int
-    problems: tuple[tuple[str, str], ...]
+__all__ = ["LockKeeper"]
 
 
 class LockKeeper:
@@ -70,10 +39,15 @@ class LockKeeper:
     async def classify(self, *, apply: bool, by: str) -> tuple[tuple[Draft, ...], tuple[Draft, ...]]:
         """Sort the new tools into those whose proposal is complete and those that need a review.
 
-        With *apply* the first are locked. A changed tool is never among them: a person looks at its diff.
+        With *apply* the first are locked. A changed tool is never among them, since a person looks at its diff; nor one
+        that may be another renamed, or in which something of medium or high severity was found.
         """
         drafts = await self.drafts()
-        ready = tuple(one for one in drafts if not one.waiting.changed and one.access in self._templates)
+        ready = tuple(
+            one
+            for one in drafts
+            if not one.waiting.changed and not one.waiting.doubtful and one.access in self._templates
+        )
         rest = tuple(one for one in drafts if one not in ready)
         if apply and ready:
             await self._grant(ready, by)
@@ -88,15 +62,22 @@ class LockKeeper:
         risk: Risk | None = None,
         reach: Reach | None = None,
         flow: frozenset[Flow] | None = None,
+        seen: Mapping[str, str] | None = None,
     ) -> tuple[LockLine, ...]:
         """Lock the live content of *tools*; what is not said is taken from the proposal.
 
+        *seen* names by tool id the hash of the content that is meant, or its first digits. Of another tool the content
+        is meant that *by* was shown last, and where none was ever shown, the live one.
+
         Raises:
             UnknownToolError: One of them does not wait for review.
-            ConfigError: One has no access template, or names one that does not exist; nothing is locked then.
+            ConfigError: One has no access template, or names one that does not exist, or is by now something else than
+                what is meant; nothing is locked then.
         """
         known = {one.tool_id: one for one in await self._all()}
         chosen = [_known(tool, known) for tool in tools]
+        for one in chosen:
+            await self._check_seen(one, (seen or {}).get(one.tool_id), by)
         said = [
             replace(
                 one,
@@ -108,6 +89,39 @@ class LockKeeper:
             for one in chosen
         ]
         return await self._grant(said, by)
+
+    async def shown(self, draft: Draft, by: str) -> None:
+        """Remember that this content was shown to someone: their approval will be of it."""
+        for mark in _marks(draft, by):
+            await self._catalog.policies.keep("shown", mark, b"")
+
+    async def follow(self, lines: Sequence[LockLine]) -> tuple[LockLine, ...]:
+        """Lock changed tools on the operator's standing word.
+
+        Each of *lines* is as the line that it replaces, but for its hash and server. One whose predecessor someone has
+        changed meanwhile is left alone.
+
+        Raises:
+            StoreError: The lock cannot be written.
+        """
+        file = self._catalog.lock_file
+        while True:
+            stamp, lock = file.stamp(), file.read()
+            standing = ((line, lock.lines.get(line.tool)) for line in lines)
+            new = tuple(
+                replace(line, by=FOLLOW, at=self._now())
+                for line, old in standing
+                if old is not None and replace(old, hash=line.hash, server=line.server) == line
+            )
+            if not new:
+                return ()
+            try:
+                await self._write(lock, lock.granting(new))
+            except StoreError:
+                if file.stamp() == stamp:
+                    raise
+                continue
+            return new
 
     async def reject(self, tools: Sequence[str]) -> None:
         """Take the live content of *tools* off the list; what was locked before is served on.
@@ -135,7 +149,7 @@ class LockKeeper:
 
     async def replace(self, lock: Lock) -> None:
         """Put another lock in place of the present one; every line names its own approver."""
-        self._catalog.lock_file.write(lock)
+        await self._write(self._catalog.lock_file.read(), lock)
 
     async def check(self) -> LockCheck:
         """Compare the lock with the templates and with what the servers list."""
@@ -154,6 +168,16 @@ class LockKeeper:
             elif live[line.tool].schema_hash != line.hash:
                 problems.append((line.tool, "has changed since it was locked; the locked content is served"))
         return LockCheck(lines=len(lock), problems=tuple(problems))
+
+    async def alarms(self) -> tuple[str, ...]:
+        """Say of which servers too many locked tools are gone, as refreshes have found them."""
+        lock = self._catalog.lock_file.read()
+        gone = {one.target for one in await self._catalog.policies.suspended() if one.why == GONE}
+        servers: dict[str, list[str]] = {}
+        for line in lock:
+            servers.setdefault(line.server or "", []).append(line.tool)
+        said = ((name, alarm(tools, gone.intersection(tools))) for name, tools in sorted(servers.items()))
+        return tuple(f"{name or 'a server'}: {text}" for name, text in said if text is not None)
 
     @property
     def _templates(self) -> frozenset[str]:
@@ -179,11 +203,47 @@ class LockKeeper:
         return await self._catalog.policies.document("rejected", _rejection(entry)) is not None
 
     async def _grant(self, drafts: Iterable[Draft], by: str) -> tuple[LockLine, ...]:
-        at = datetime.fromtimestamp(int(self._catalog.clock.now()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        lines = tuple(self._line(draft, by, at) for draft in drafts)
-        self._catalog.lock_file.write(self._catalog.lock_file.read().granting(lines))
+        lines = tuple(self._line(draft, by, self._now()) for draft in drafts)
+        before = self._catalog.lock_file.read()
+        await self._write(before, before.granting(lines))
+        suspended = {one.target for one in await self._catalog.policies.suspended()}
+        if lifted := suspended.intersection(line.tool for line in lines):
+            # What a person has agreed to is no suspect any more.
+            await self._catalog.policies.suspend((), lifted=lifted)
         await self._catalog.current()
         return lines
+
+    async def _check_seen(self, draft: Draft, seen: str | None, by: str) -> None:
+        """Refuse to lock another content than the one that is meant.
+
+        Raises:
+            ConfigError: The tool has changed since it was seen.
+        """
+        live = draft.waiting.live.schema_hash
+        if seen is not None:
+            fits = live.removeprefix("sha256:").startswith(seen.removeprefix("sha256:"))
+        else:
+            ever, this = [await self._catalog.policies.document("shown", mark) for mark in _marks(draft, by)]
+            fits = ever is None or this is not None
+        if not fits:
+            raise ConfigError(
+                problem=f"{draft.tool_id!r} has changed since it was shown; its content is {short(live)} now",
+                fix=f"`pegboard review show {draft.tool_id}`, then approve what it shows",
+            )
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(int(self._catalog.clock.now()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    async def _write(self, before: Lock, lock: Lock) -> None:
+        """Put a lock in place of the one that was read last, and on the audit, which names each line's own approver."""
+        # INVARIANT: nothing is read or awaited since `before` was: the file refuses what does not follow from it.
+        self._catalog.lock_file.write(lock)
+        await self._catalog.audit.record(
+            AuditKind.LOCK_CHANGED,
+            added={line.tool: line.by for line in lock if line.tool not in before.lines},
+            changed={line.tool: line.by for line in lock if before.lines.get(line.tool, line) != line},
+            removed=[line.tool for line in before if line.tool not in lock.lines],
+        )
 
     def _line(self, draft: Draft, by: str, at: str) -> LockLine:
         if draft.access is None:
@@ -217,6 +277,12 @@ def _known(tool: str, known: dict[str, Draft]) -> Draft:
     if tool not in known:
         raise UnknownToolError(tool_id=tool, fix="`pegboard review list` names the tools that wait")
     return known[tool]
+
+
+def _marks(draft: Draft, by: str) -> tuple[str, str]:
+    """Return the keys under which it is kept that someone was shown a tool at all, and this content of it."""
+    ever = {"tool": draft.tool_id, "by": by}
+    return digest(ever), digest({**ever, "hash": draft.waiting.live.schema_hash})
 
 
 def _rejection(entry: CatalogEntry) -> str:
