@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.text import clean, hidden, one_line
+from pegboard.core.text import clean, escaped, hidden, one_line
 from tests.strategies import cases
 
 # Mostly what is dangerous, so that sequences are drawn whole, broken and nested in each other.
@@ -59,3 +59,13 @@ def test_one_line_is_one_line_of_at_most_its_limit(text: str, limit: int):
     assert len(found) <= limit
     assert len(found.splitlines()) <= 1
     assert not hidden(found)
+
+
+@given(texts)
+def test_an_escaped_text_hides_nothing_and_a_plain_one_stays(text: str):
+    assert not hidden(escaped(text))
+    assert (escaped(text) == text) == (not hidden(text))
+
+
+def test_what_cannot_be_seen_is_written_as_its_code_point():
+    assert escaped("pay\u200bment \x1b[31mred\U000e0041\n") == "pay\\u{200b}ment \\u{001b}[31mred\\u{e0041}\n"

@@ -8,7 +8,7 @@ Source: Unicode TR 36 and TR 39; ECMA-48 for the escape sequences.
 
 import re
 
-__all__ = ["clean", "hidden", "one_line", "well_formed"]
+__all__ = ["clean", "escaped", "hidden", "one_line", "well_formed"]
 
 # An escape sequence goes whole, so that its visible rest ("[31m") does not stay behind.
 _ANSI = re.compile(
@@ -32,6 +32,14 @@ def clean(text: str) -> str:
 def hidden(text: str) -> bool:
     """Say whether `clean` would take anything out."""
     return bool(_ANSI.search(text) or _INVISIBLE.search(text))
+
+
+def escaped(text: str) -> str:
+    """Return the text with each character that no reader can see written as its code point: what a reviewer is shown.
+
+    What follows an escape is seen and stays, and so does a backslash: this is for people and cannot be turned back.
+    """
+    return _INVISIBLE.sub(lambda found: f"\\u{{{ord(found.group()):04x}}}", text)
 
 
 def well_formed(text: str) -> str:
