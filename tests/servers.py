@@ -7,13 +7,14 @@ A `ScriptedToolServer` is told what to list and how to behave, and remembers wha
     crm.changes_after(1, [tool("get_order")])       # the listing changes between two pages of a walk
     crm.fails("call", OutcomeUnknownError("crm", "it exited with status 1"))
     crm.stalls("list"); await crm.reached("list"); crm.recovers("list")
+    crm.says_it_changed()                           # to whoever listens
     servers = ScriptedToolServers(crm=crm)
 
 It lies as real servers do (`repeats_its_cursor`, `never_ends`, pages with anything in them), and keeps the ports'
 contract in one thing: it raises only what the test told it to raise, and hands out what it was given, untouched.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeAlias
 
@@ -38,12 +39,19 @@ class ScriptedToolServer:
     def __init__(self, *pages: Sequence[Any], ttl_ms: int | None = None) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         """Each call that was received, in order, answered or not."""
+        self.metas: list[dict[str, str]] = []
+        """What came along with each of them."""
         self.cursors: list[str | None] = []
         """The cursor of each page that was asked for."""
         self.open = 0
         """How many sessions are open now."""
         self.connected = 0
         """How many sessions were ever opened."""
+        self.principals: list[str | None] = []
+        """For whom each session was opened."""
+        self.changes = 0
+        """How often it said that its list changed."""
+        self._listeners: list[tuple[Callable[[], None], anyio.Event]] = []
         self._pages = pages or ([],)
         self._ttl_ms = ttl_ms
         self._next: tuple[int, tuple[Sequence[Any], ...]] | None = None
@@ -91,6 +99,23 @@ class ScriptedToolServer:
         if stall := self._stalls.pop(on, None):
             stall.set()
 
+    def says_it_changed(self, times: int = 1) -> None:
+        """Tell whoever listens that the list changed."""
+        for _ in range(times):
+            self.changes += 1
+            for ring, _ in self._listeners:
+                ring()
+
+    def hangs_up(self) -> None:
+        """End the streams on which changes are heard."""
+        for _, ended in self._listeners:
+            ended.set()
+
+    @property
+    def heard_by(self) -> int:
+        """Return how many listen for changes now."""
+        return len(self._listeners)
+
     async def reached(self, on: Occasion) -> None:
         """Wait until someone waits for the stalled answer."""
         await self._reached[on].wait()
@@ -107,14 +132,26 @@ class ScriptedToolServer:
         following = f"page-{self._place(cursor) + 1}" if more else None
         return Page(tools=self._pages[at], next_cursor=self._cursor or following, ttl_ms=self._ttl_ms)
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, Any], meta: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
         self.calls.append((name, dict(arguments)))
+        self.metas.append(dict(meta or {}))
         await self._pass("call")
         return self._results.get(name, {"content": []})
 
+    async def listen(self, ring: Callable[[], None]) -> None:
+        listener = (ring, anyio.Event())
+        self._listeners.append(listener)
+        try:
+            await listener[1].wait()
+        finally:
+            self._listeners.remove(listener)
+
     @asynccontextmanager
-    async def session(self) -> AsyncIterator["ScriptedToolServer"]:
+    async def session(self, principal: str | None = None) -> AsyncIterator["ScriptedToolServer"]:
         """Open a session, or fail or stall as told for "connect"."""
+        self.principals.append(principal)
         await self._pass("connect")
         self.open += 1
         self.connected += 1
@@ -146,8 +183,8 @@ class ScriptedToolServers:
         return tuple(sorted(self._servers))
 
     @asynccontextmanager
-    async def connect(self, server: str) -> AsyncIterator[ScriptedToolServer]:
+    async def connect(self, server: str, principal: str | None = None) -> AsyncIterator[ScriptedToolServer]:
         if server not in self._servers:
             raise UnreachableServerError(server, "no server of this name is configured")
-        async with self._servers[server].session() as session:
+        async with self._servers[server].session(principal) as session:
             yield session

@@ -16,6 +16,7 @@ from typing import Any
 import anyio
 import uvicorn
 from mcp.server import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool
 
 from tests.servers import tool
@@ -58,6 +59,24 @@ def mcp_app(calls: list[tuple[str, Any]], **options: Any) -> Asgi:
     return Server("real", on_list_tools=list_tools, on_call_tool=call_tool).streamable_http_app(**options)
 
 
+def changing_app(**options: Any) -> Asgi:
+    """Serve one tool, "change", which says that the list changed, to clients of both eras."""
+    bus = InMemorySubscriptionBus()
+
+    async def list_tools(_: Any, params: Any) -> ListToolsResult:
+        return ListToolsResult(tools=[Tool(name="change", input_schema={"type": "object"})])
+
+    async def call_tool(ctx: Any, _: Any) -> CallToolResult:
+        await bus.publish(ToolsListChanged())
+        await ctx.session.send_tool_list_changed()
+        return CallToolResult(content=[])
+
+    server = Server(
+        "changing", on_list_tools=list_tools, on_call_tool=call_tool, on_subscriptions_listen=ListenHandler(bus)
+    )
+    return server.streamable_http_app(**options)
+
+
 def without_probe(app: Asgi, methods: list[str]) -> Asgi:
     """Answer the probe as a server does that has never heard of it, and note each request's method."""
 
@@ -84,6 +103,11 @@ class RawServer:
 
     def __init__(self, behaviour: str) -> None:
         self.behaviour = RAW[behaviour]
+        self.stream = RAW["no stream"]
+        """What a GET is answered with."""
+        self.forgets = False
+        """Whether it has lost every session that it opened so far."""
+        self._sessions = 0
         self.requests: list[tuple[str, dict[str, str]]] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -97,10 +121,19 @@ class RawServer:
         message = json.loads(body) if body else {}
         headers = {name.decode(): value.decode() for name, value in scope["headers"]}
         self.requests.append((message.get("method", scope["method"]), headers))
-        if message.get("method") == "initialize":
+        if headers.get("mcp-session-id") == f"session-{self._sessions}" and self.forgets:
+            await _respond(send, 404, b"", {})
+        elif scope["method"] == "GET":
+            await self.stream(0, send)
+        elif message.get("method") == "ping":
+            await _respond(send, 200, _answer(message["id"], {}), JSON)
+        elif message.get("method") == "initialize":
+            self._sessions, self.forgets = self._sessions + 1, False
             info = {"name": "raw", "version": "1"}
             result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": info}
-            await _respond(send, 200, _answer(message["id"], result), {**JSON, "mcp-session-id": "session-1"})
+            await _respond(
+                send, 200, _answer(message["id"], result), {**JSON, "mcp-session-id": f"session-{self._sessions}"}
+            )
         elif message.get("method", "").startswith("tools/"):
             await self.behaviour(message["id"], send)
         else:
@@ -151,7 +184,11 @@ async def _stall(number: Any, send: Any) -> None:
     await anyio.sleep(30)
 
 
+CHANGED = b'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
 RAW: dict[str, Any] = {
+    "no stream": _status(405),
+    "answer after changes": _events(CHANGED, CHANGED, b"data: $ANSWER"),
+    "changes": _events(b": hello", CHANGED, b'data: {"jsonrpc":"2.0","method":"notifications/message"}', CHANGED),
     "plain": _status(200, b'{"jsonrpc":"2.0","id":"$ID","result":{"tools":[{"name":"one","odd":[1,null]}, 7]}}'),
     "one broken tool": _status(
         200, b'{"jsonrpc":"2.0","id":"$ID","result":{"tools":[{"name":"\\ud800"},{"name":"\xff"}]}}'

@@ -132,6 +132,10 @@ class Server:
     def ask(self, method):
         self.write(json.dumps({"jsonrpc": "2.0", "id": "mine", "method": method}) + "\n")
 
+    def notify(self, times):
+        line = json.dumps({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}) + "\n"
+        self.write(line * times)
+
     def complain(self, text):
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
@@ -168,6 +172,7 @@ DEEDS = {
         "nested",
         "flood",
         "ask",
+        "notify",
         "complain",
         "sleep",
         "leave",

@@ -11,7 +11,8 @@ from typing import Any
 import anyio
 import pytest
 
-from pegboard.adapters.mcp_client import McpServers, UnsendableCallError
+from pegboard.adapters.mcp_client import McpServers
+from pegboard.adapters.mcp_session import UnsendableCallError
 from pegboard.core.errors import (
     ConfigError,
     MalformedPageError,

@@ -35,10 +35,14 @@ async def negotiate(session: ClientSession) -> None:
             raise
 
 
-async def _adopted(session: ClientSession, protocol_version: str) -> bool:
+async def _adopted(session: ClientSession, protocol_version: str, *, again: bool = True) -> bool:
     try:
         offered = DiscoverResult.model_validate(await session.send_discover(protocol_version))
-    except (MCPError, ValidationError):
+    except MCPError as refusal:
+        # It knows the modern era, and says which of its revisions it takes.
+        shared = _shared_version(refusal) if again else None
+        return shared is not None and await _adopted(session, shared, again=False)
+    except ValidationError:
         return False
     if not set(offered.supported_versions) & set(MODERN_PROTOCOL_VERSIONS):
         return False

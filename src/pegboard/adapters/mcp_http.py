@@ -5,7 +5,8 @@ have run, and it refuses a whole page for one bad byte; hence this one. It talks
 below the client class: no redirect is followed, no cookie kept, no proxy or credential taken from the environment,
 and the only headers are the configured ones and the protocol's own. TLS is checked as the library does by default.
 
-Not here: the stream of notifications (GET) and the resumption of a broken stream of events.
+A server of the handshake era says what it says unasked on a stream of its own (GET). Not here: the resumption of a
+broken stream of events.
 
 Source: MCP 2026-07-28 and 2025-11-25, transports (streamable HTTP); WHATWG HTML, server-sent events.
 """
@@ -22,23 +23,16 @@ from mcp.shared.dispatcher import as_request_id, coerce_request_id
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp.types import INVALID_REQUEST
 
-from pegboard.adapters.mcp_wire import (
-    NEVER_CANCELLED,
-    NOISE_BYTES,
-    TEXT_SHOWN,
-    Attempt,
-    Lines,
-    LossKind,
-    LostError,
-    answer_for,
-    outcome,
-    read_message,
-)
+from pegboard.adapters.mcp_bell import Bell
+from pegboard.adapters.mcp_messages import EventData, Lines, answer_for, outcome, read_message
+from pegboard.adapters.mcp_wire import NEVER_CANCELLED, NOISE_BYTES, TEXT_SHOWN, Attempt, LossKind, LostError
 from pegboard.core.text import one_line
 
 __all__ = ["HttpChannel", "open_http"]
 
 _SESSION_HEADER = "mcp-session-id"
+_EVENTS = "text/event-stream"
+_NO_STREAM = 405
 _CLOSE_S = 2.0  # for the server to hear that its session is over
 # Statuses after which a request may have run all the same: the server or a gateway gave up on it.
 _MAYBE_RUN = frozenset({408, 499})
@@ -74,6 +68,23 @@ class HttpChannel:
         self._body_bytes = body_bytes
         self._session: str | None = None
         self._version: str | None = None
+        self._bell = Bell()
+        self._ended = False
+
+    @property
+    def bell(self) -> Bell:
+        """Return the bell that rings when the server says that its list changed."""
+        return self._bell
+
+    @property
+    def standing(self) -> bool:
+        """Say whether the server has not said that the session is over."""
+        return not self._ended
+
+    @property
+    def kept_by_server(self) -> bool:
+        """Say whether the server gave the session a number, and forgets it when it starts anew."""
+        return self._session is not None
 
     async def exchange(self, request: dict[str, Any], headers: Mapping[str, str], attempt: Attempt) -> object:
         """POST a request and read its answer; a cancelled wait ends the request."""
@@ -82,13 +93,13 @@ class HttpChannel:
         self._version = headers.get(MCP_PROTOCOL_VERSION_HEADER, self._version)
         try:
             async with self._send("POST", request, headers, attempt) as response:
+                self._notice_end(response)
                 _refuse_status(response, request["method"], await self._error_body(response))
                 if request["method"] == "initialize":
                     self._session = response.headers.get(_SESSION_HEADER)
                 return outcome(await self._answer(response, request["id"]))
         except (httpx2.RequestError, httpx2.InvalidURL, httpx2.StreamError) as error:
-            problem = f"{type(error).__name__}: {one_line(str(error), TEXT_SHOWN)}".removesuffix(": ")
-            raise LostError(problem, attempt.sent) from error
+            raise LostError(_problem(error), attempt.sent) from error
         except anyio.get_cancelled_exc_class():
             # In the modern era the closed connection says it; before, only this notification does.
             if self._session is not None and request["method"] not in NEVER_CANCELLED:
@@ -102,6 +113,19 @@ class HttpChannel:
         with suppress(httpx2.RequestError, httpx2.StreamError):
             async with self._send("POST", notification, headers, Attempt()):
                 pass
+
+    async def listen(self) -> None:
+        """Read the stream of what the server says unasked, until cancelled; returns where it ends or there is none."""
+        try:
+            async with self._send("GET", None, {}, Attempt()) as response:
+                self._notice_end(response)
+                if response.status_code == _NO_STREAM:
+                    return
+                _refuse_status(response, "GET", await self._error_body(response))
+                if _content_type(response) == _EVENTS:
+                    await self._from_events(response, None)
+        except (httpx2.RequestError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            raise LostError(_problem(error), sent=True) from error
 
     def last_words(self) -> str:
         """Return nothing: over HTTP a server says nothing outside the protocol."""
@@ -156,6 +180,10 @@ class HttpChannel:
         configured = {name.lower(): value for name, value in self._configured.items()}
         return configured | {name: value for name, value in own.items() if value is not None}
 
+    def _notice_end(self, response: httpx2.Response) -> None:
+        # MCP 2025-11-25, session management: 404 to a request with a session's number says that the session is over.
+        self._ended = self._ended or (response.status_code == 404 and self._session is not None)
+
     async def _error_body(self, response: httpx2.Response) -> dict[str, Any] | None:
         """Read the JSON-RPC error that a server may send with a status of refusal."""
         if response.status_code < 400 or _content_type(response) != "application/json":
@@ -165,8 +193,10 @@ class HttpChannel:
 
     async def _answer(self, response: httpx2.Response, number: int) -> dict[str, Any]:
         kind = _content_type(response)
-        if kind == "text/event-stream":
-            return await self._from_events(response, number)
+        if kind == _EVENTS:
+            if (found := await self._from_events(response, number)) is None:
+                raise LostError("its stream of events ended without an answer", sent=True)
+            return found
         if kind != "application/json":
             problem = f"it answered with content type {one_line(kind, TEXT_SHOWN)!r}"
             raise LostError(problem, sent=True, kind=LossKind.GARBLED)
@@ -175,19 +205,22 @@ class HttpChannel:
             raise LostError("its answer is no JSON-RPC answer to the request", sent=True, kind=LossKind.GARBLED)
         return message
 
-    async def _from_events(self, response: httpx2.Response, number: int) -> dict[str, Any]:
-        lines, data, received = Lines(self._body_bytes), _Event(self._body_bytes), 0
+    async def _from_events(self, response: httpx2.Response, number: int | None) -> dict[str, Any] | None:
+        """Read events until one answers this request, and hear and answer the others; None where the stream ends."""
+        lines, data, received = Lines(self._body_bytes), EventData(self._body_bytes), 0
         async for chunk in _chunks(response):
             received += len(chunk)
             if received > self._body_bytes + NOISE_BYTES:
                 raise LostError(f"its answer passes {self._body_bytes:,} bytes", sent=True, kind=LossKind.TOO_BIG)
             for line in lines.feed(chunk):
                 message = read_message(event) if (event := data.feed(line.removesuffix(b"\r"))) else None
-                if message is not None and _answers(message, number):
+                if message is None:
+                    continue
+                if number is not None and _answers(message, number):
                     return message
-                if message is not None and (reply := answer_for(message)):
+                if not self._bell.hear(message) and (reply := answer_for(message)):
                     await self.tell(reply, {})
-        raise LostError("its stream of events ended without an answer", sent=True)
+        return None
 
     async def _body(self, response: httpx2.Response) -> bytes:
         parts, size = [], 0
@@ -197,32 +230,6 @@ class HttpChannel:
                 raise LostError(f"its answer passes {self._body_bytes:,} bytes", sent=True, kind=LossKind.TOO_BIG)
             parts.append(chunk)
         return b"".join(parts)
-
-
-class _Event:
-    """Collects the data of one event; the other fields are not used."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._data: list[bytes] = []
-        self._size = 0
-
-    def feed(self, line: bytes) -> bytes | None:
-        """Take one line and return an event's data when a blank line ends it.
-
-        Raises:
-            LostError: The data passes the limit.
-        """
-        if not line:
-            data, self._data, self._size = self._data, [], 0
-            return b"\n".join(data) or None
-        name, _, value = line.partition(b":")
-        if name == b"data":
-            self._data.append(value.removeprefix(b" "))
-            self._size += len(line)
-            if self._size > self._limit:
-                raise LostError(f"one event passes {self._limit:,} bytes", sent=True, kind=LossKind.TOO_BIG)
-        return None
 
 
 def _refuse_status(response: httpx2.Response, method: str, error: dict[str, Any] | None) -> None:
@@ -244,6 +251,10 @@ def _refuse_status(response: httpx2.Response, method: str, error: dict[str, Any]
         raise MCPError(INVALID_REQUEST, f"HTTP {status}{_ADVICE.get(status, '')}")
     if status not in (200, 201):
         raise LostError(f"it answered with HTTP {status}", sent=True)
+
+
+def _problem(error: Exception) -> str:
+    return f"{type(error).__name__}: {one_line(str(error), TEXT_SHOWN)}".removesuffix(": ")
 
 
 def _answers(message: Mapping[str, Any], number: int) -> bool:

@@ -16,19 +16,10 @@ import anyio
 from anyio.abc import ByteReceiveStream, Process
 from mcp.shared.dispatcher import as_request_id, coerce_request_id
 
+from pegboard.adapters.mcp_bell import Bell
+from pegboard.adapters.mcp_messages import Lines, answer_for, outcome, read_message
 from pegboard.adapters.mcp_process import EXIT_GRACE_S, end_process, exited, kill_group, start_process
-from pegboard.adapters.mcp_wire import (
-    NEVER_CANCELLED,
-    NOISE_BYTES,
-    TEXT_SHOWN,
-    Attempt,
-    Lines,
-    LossKind,
-    LostError,
-    answer_for,
-    outcome,
-    read_message,
-)
+from pegboard.adapters.mcp_wire import NEVER_CANCELLED, NOISE_BYTES, TEXT_SHOWN, Attempt, LossKind, LostError
 from pegboard.core.text import one_line
 
 __all__ = ["StdioChannel", "open_child"]
@@ -77,15 +68,32 @@ class StdioChannel:
     def __init__(self, process: Process, line_bytes: int) -> None:
         self.ended = False
         """Whether the process and its group have been ended."""
+        self._bell = Bell()
         self._process = process
         self._line_bytes = line_bytes
         self._waiting: dict[int | str, _Slot] = {}
         self._outbox, self._to_write = anyio.create_memory_object_stream[bytes](_OUTBOX)
         self._broken: LostError | None = None
+        self._over = anyio.Event()
         self._noise = 0
         self._stderr = b""
         self._stderr_ended = anyio.Event()
         self._closing = anyio.Event()
+
+    @property
+    def bell(self) -> Bell:
+        """Return the bell that rings when the server says that its list changed."""
+        return self._bell
+
+    @property
+    def standing(self) -> bool:
+        """Say whether the child runs and has broken no bound."""
+        return self._broken is None and self._process.returncode is None
+
+    @property
+    def kept_by_server(self) -> bool:
+        """Say that the session is the child itself, which is watched here."""
+        return False
 
     async def exchange(self, request: dict[str, Any], headers: Mapping[str, str], attempt: Attempt) -> object:
         """Write a request and wait for the line that answers it; *headers* do not exist here."""
@@ -115,6 +123,12 @@ class StdioChannel:
         """Write a notification, unless the child is gone."""
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._outbox.send(_line(notification))
+
+    async def listen(self) -> None:
+        """Wait for the child's end: what it says unasked is on its stdout, which is read in any case."""
+        await self._over.wait()
+        assert self._broken is not None  # `_over` is set with it
+        raise self._broken
 
     def last_words(self) -> str:
         """Quote the last line on stderr that is not blank."""
@@ -193,7 +207,7 @@ class StdioChannel:
         if self._noise > NOISE_BYTES:
             problem = f"more than {NOISE_BYTES:,} bytes on stdout answer nothing"
             raise LostError(problem, sent=True, kind=LossKind.TOO_BIG)
-        if message is not None and (reply := answer_for(message)):
+        if message is not None and not self._bell.hear(message) and (reply := answer_for(message)):
             self._post(reply)
 
     def _post(self, message: dict[str, Any]) -> None:
@@ -202,6 +216,7 @@ class StdioChannel:
 
     def _break(self, lost: LostError) -> None:
         self._broken = self._broken or lost
+        self._over.set()
         waiting, self._waiting = self._waiting, {}
         for slot in waiting.values():
             slot.fill(lost)

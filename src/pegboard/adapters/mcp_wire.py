@@ -10,8 +10,7 @@ request may have reached the server. Nothing is ever sent twice here.
 Source: MCP 2026-07-28, basic protocol and `x-mcp-header`; JSON-RPC 2.0.
 """
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
@@ -19,12 +18,12 @@ from typing import Any, Protocol
 import anyio
 from anyio.abc import TaskStatus
 from mcp import MCPError
-from mcp.shared.dispatcher import CallOptions, Dispatcher, OnNotify, OnNotifyIntercept, OnRequest, as_request_id
+from mcp.shared.dispatcher import CallOptions, Dispatcher, OnNotify, OnNotifyIntercept, OnRequest
 from mcp.shared.inbound import find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
 from mcp.shared.transport_context import TransportContext
-from mcp.types import METHOD_NOT_FOUND, REQUEST_TIMEOUT
+from mcp.types import REQUEST_TIMEOUT
 
-from pegboard.core.text import one_line
+from pegboard.adapters.mcp_bell import Bell
 
 __all__ = [
     "NEVER_CANCELLED",
@@ -33,14 +32,10 @@ __all__ = [
     "TEXT_SHOWN",
     "Attempt",
     "Channel",
-    "Lines",
     "LossKind",
     "LostError",
     "RawResult",
     "Wire",
-    "answer_for",
-    "outcome",
-    "read_message",
 ]
 
 # Of 63 real servers 44 know only the handshake, and four leave the probe unanswered for 12 s.
@@ -52,9 +47,9 @@ TEXT_SHOWN = 200
 
 NEVER_CANCELLED = ("initialize", "server/discover")  # MCP 2026-07-28, cancellation
 
+# Tools of which a session remembers the headers; a server that lists ever new ones makes it begin anew.
+_TOOLS_KEPT = 50_000
 _RAW_METHODS = ("tools/list", "tools/call")
-# Python refuses to convert longer ones (CVE-2020-10735); as infinities they cost one tool, not the page.
-_INTEGER_DIGITS = 4000
 
 
 class LossKind(Enum):
@@ -103,8 +98,28 @@ class Channel(Protocol):
             LostError: No usable answer came.
         """
 
+    @property
+    def bell(self) -> Bell:
+        """Return the bell that rings when the server says that its list changed."""
+
+    @property
+    def standing(self) -> bool:
+        """Say whether the session stands as far as it is known here."""
+
+    @property
+    def kept_by_server(self) -> bool:
+        """Say whether the server keeps the session, so that it alone knows whether it has lost it."""
+
     async def tell(self, notification: dict[str, Any], headers: Mapping[str, str]) -> None:
         """Send a notification; one that cannot be delivered is dropped."""
+
+    async def listen(self) -> None:
+        """Hear what a server of the handshake era says unasked, until cancelled; returns where it says nothing so.
+
+        Raises:
+            MCPError: It refuses.
+            LostError: It went away or says too much.
+        """
 
     def last_words(self) -> str:
         """Return what the server said last outside the protocol, ready to follow a message; empty where unknown."""
@@ -114,9 +129,11 @@ class Wire(Dispatcher[TransportContext]):
     """A session's dispatcher over a channel: numbers requests, bounds waits, hands results out raw."""
 
     def __init__(self, channel: Channel) -> None:
-        self._channel = channel
+        self.channel = channel
         self._sent = 0
         self._param_headers: dict[str, Mapping[tuple[str, ...], str]] = {}
+        self._unfit: dict[str, str] = {}
+        self._listed_at = 0  # how often the bell had rung then
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
@@ -141,7 +158,7 @@ class Wire(Dispatcher[TransportContext]):
         attempt = Attempt()
         result: object = None
         with anyio.move_on_after(limit_s) as wait:
-            result = await self._channel.exchange(request, headers, attempt)
+            result = await self.channel.exchange(request, headers, attempt)
         if wait.cancelled_caught:
             if probe:
                 raise MCPError(REQUEST_TIMEOUT, "the probe was not answered")
@@ -158,7 +175,7 @@ class Wire(Dispatcher[TransportContext]):
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if params:
             message["params"] = dict(params)
-        await self._channel.tell(message, (opts or {}).get("headers", {}))
+        await self.channel.tell(message, (opts or {}).get("headers", {}))
 
     async def run(
         self,
@@ -168,13 +185,24 @@ class Wire(Dispatcher[TransportContext]):
         *,
         task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Stay open until cancelled: the channel answers what servers ask of us, and no notification is used here."""
+        """Stay open until cancelled: the channel answers what servers ask of us, and hears what is used of the rest."""
         task_status.started()
         await anyio.sleep_forever()
 
     def knows(self, tool: str) -> bool:
-        """Say whether a page on this session listed this tool with arguments to mirror in headers."""
+        """Say whether it is known here which arguments of a tool are mirrored in headers, if any."""
+        if self.channel.bell.rung != self._listed_at or len(self._param_headers) > _TOOLS_KEPT:
+            self._listed_at = self.channel.bell.rung
+            self._param_headers, self._unfit = {}, {}
         return tool in self._param_headers
+
+    def unfit(self, tool: str) -> str | None:
+        """Say why no client may call a tool, None where it may: its headers cannot be written (`x-mcp-header`)."""
+        return self._unfit.get(tool)
+
+    def remember(self, tool: str) -> None:
+        """Note that the listing was read, and what it says of this tool is known."""
+        self._param_headers.setdefault(tool, {})
 
     def _learn(self, method: str, result: object) -> None:
         """Keep which arguments of the listed tools must be mirrored in HTTP headers (`x-mcp-header`)."""
@@ -182,90 +210,14 @@ class Wire(Dispatcher[TransportContext]):
         for tool in tools if isinstance(tools, list) else ():
             schema = tool.get("inputSchema") if isinstance(tool, dict) else None
             name = tool.get("name") if schema is not None else None
-            if (
-                isinstance(name, str)
-                and find_invalid_x_mcp_header(schema) is None
-                and (found := x_mcp_header_map(schema))
-            ):
+            if not isinstance(name, str):
+                continue
+            if (problem := find_invalid_x_mcp_header(schema)) is not None:
+                self._param_headers[name], self._unfit[name] = {}, problem
+            elif found := x_mcp_header_map(schema):
                 self._param_headers[name] = found
 
     def _mirrored(self, method: str, params: Mapping[str, Any] | None) -> dict[str, str]:
         if method != "tools/call" or not params:
             return {}
         return mcp_param_headers(self._param_headers.get(params["name"], {}), params.get("arguments") or {})
-
-
-class Lines:
-    """Cuts a stream of bytes into lines, holding at most *limit* bytes of an unfinished one."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._parts: list[bytes] = []
-        self._size = 0
-
-    def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield the lines that this chunk completes, without their ends.
-
-        Raises:
-            LostError: A line passes the limit. What came before it has been yielded.
-        """
-        *whole, rest = chunk.split(b"\n")
-        for piece in whole:
-            self._keep(piece)
-            line = b"".join(self._parts)
-            self._parts, self._size = [], 0
-            yield line
-        self._keep(rest)
-
-    def _keep(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size > self._limit:
-            self._parts = []
-            raise LostError(f"one message passes {self._limit:,} bytes", sent=True, kind=LossKind.TOO_BIG)
-        self._parts.append(piece)
-
-
-def read_message(data: bytes) -> dict[str, Any] | None:
-    """Read a JSON-RPC message, None where it is none.
-
-    Lenient inside, so that one broken tool does not cost its page: bytes that are no UTF-8 become lone surrogates,
-    and NaN and integers of thousands of digits become floats that no canonical form has. Who reads tools refuses those.
-
-    Raises:
-        RecursionError: It is nested too deeply to read.
-    """
-    try:
-        message = json.loads(data.decode("utf-8", "surrogateescape"), parse_int=_integer)
-    except ValueError:
-        return None
-    return message if isinstance(message, dict) and message.get("jsonrpc") == "2.0" else None
-
-
-def outcome(message: Mapping[str, Any]) -> object:
-    """Return the result of an answer.
-
-    Raises:
-        MCPError: It is an error answer. A malformed error is still an error.
-    """
-    if "error" not in message:
-        return message["result"]
-    error = message["error"]
-    fields = error if isinstance(error, dict) else {"message": error}
-    code = fields.get("code")
-    text = one_line(str(fields.get("message", "")), TEXT_SHOWN)
-    raise MCPError(code if isinstance(code, int) else 0, text, fields.get("data"))
-
-
-def answer_for(message: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Answer what a server asks of its client: a ping, and nothing else; None where it asks nothing."""
-    number = as_request_id(message.get("id"))
-    if number is None or not isinstance(message.get("method"), str):
-        return None
-    if message["method"] == "ping":
-        return {"jsonrpc": "2.0", "id": number, "result": {}}
-    refusal = {"code": METHOD_NOT_FOUND, "message": "this client offers nothing to servers"}
-    return {"jsonrpc": "2.0", "id": number, "error": refusal}
-
-
-def _integer(digits: str) -> int | float:
-    return int(digits) if len(digits) <= _INTEGER_DIGITS else float(digits)

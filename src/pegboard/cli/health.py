@@ -6,7 +6,7 @@ status is that of the most basic trouble: 2 configuration or lock, 3 store or se
 
 import os
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 import click
 
 from pegboard.cli.command import Command, as_json, config_path
-from pegboard.cli.errors import DONE, NO, OUTSIDE, USAGE, failure_of
+from pegboard.cli.errors import DONE, NO, OUTSIDE, USAGE
+from pegboard.cli.finding import Finding, ok, problem, remark
 from pegboard.cli.opening import run
-from pegboard.cli.printing import counted, note, print_json, say
+from pegboard.cli.printing import counted, note, print_json, say, stamp
 from pegboard.cli.refreshing import fetch
+from pegboard.cli.surroundings import AROUND, running_gateway
 from pegboard.core.errors import ConfigError, PegboardError
-from pegboard.core.names import Json
 
 if TYPE_CHECKING:
     from pegboard.config.values import Config
@@ -29,34 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["doctor"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """What one check found. `level` is ok, note or problem; of a problem, `status` is what it would exit with."""
-
-    check: str
-    level: str
-    message: str
-    where: str | None = None
-    fix: str | None = None
-    status: int = DONE
-
-    def to_json(self) -> dict[str, Json]:
-        """Return one element of `findings`."""
-        return {
-            "check": self.check,
-            "level": self.level,
-            "message": self.message,
-            "where": self.where,
-            "fix": self.fix,
-        }
-
-
 @click.command(cls=Command)
 @click.option("--offline", is_flag=True, help="Do not start or reach any server.")
 def doctor(offline: bool) -> int:
     """Say everything that is wrong, at once.
 
-    Looks at configuration, store, lock, index, halts and servers. Changes nothing.
+    Looks at configuration, store, lock, index, halts, listings, servers, the gateway and the files of other clients.
+    Changes nothing.
     """
     findings = list(_examined(offline))
     problems = [one for one in findings if one.level == "problem"]
@@ -77,33 +57,34 @@ def _examined(offline: bool) -> Iterable[Finding]:
     path = Path(config_path())
     if not path.exists():
         absent = ConfigError("there is no configuration", str(path), "`pegboard init` writes one")
-        yield _problem("configuration", absent)
+        yield problem("configuration", absent)
         return
     problems = problems_of(path, os.environ)
-    yield from (_problem("configuration", error) for error in problems)
+    yield from (problem("configuration", error) for error in problems)
     if problems:
         return
     config = read_config(path)
-    yield from (_note("configuration", notice.problem, notice.where) for notice in config.warnings)
-    yield _ok(
+    yield from (remark("configuration", notice.problem, notice.where) for notice in config.warnings)
+    yield ok(
         "configuration", f"{path}: {counted(len(config.servers), 'server')}, {counted(len(config.profiles), 'profile')}"
     )
     checks = _CHECKS
     with TemporaryDirectory() as folder:
         if not config.store.exists():
             # Opening a store makes one. Lock and servers are looked at beside one that nobody keeps.
-            yield _note("store", "there is none yet", str(config.store), "`pegboard refresh` makes it")
+            yield remark("store", "there is none yet", str(config.store), "`pegboard refresh` makes it")
             config, checks = replace(config, store=Path(folder) / "pegboard.db"), _WITHOUT_STORE
         try:
             system = build(config)
         except PegboardError as error:
-            yield _problem("store", error)
+            yield problem("store", error)
             return
         try:
             for name, check in checks:
                 yield from run(partial(_asked, name, check, config, system))
             if not offline:
                 yield from _servers(system)
+                yield from run(partial(running_gateway, config))
         finally:
             system.close()
 
@@ -112,7 +93,7 @@ async def _asked(name: str, check: "_Check", config: "Config", system: "System")
     try:
         return tuple(await check(config, system))
     except PegboardError as error:
-        return (_problem(name, error),)
+        return (problem(name, error),)
 
 
 async def _store(config: "Config", system: "System") -> Iterable[Finding]:
@@ -124,7 +105,7 @@ async def _store(config: "Config", system: "System") -> Iterable[Finding]:
             for line in found.bad
         ]
     text = f"{config.store}: {counted(found.versions, 'version')}, {counted(found.rows, 'row')}, every digest right"
-    return [_ok("store", text)]
+    return [ok("store", text)]
 
 
 async def _lock(config: "Config", system: "System") -> Iterable[Finding]:
@@ -133,11 +114,11 @@ async def _lock(config: "Config", system: "System") -> Iterable[Finding]:
         Finding(check="lock", level="problem", message=f"{tool} {problem}", where=str(config.lock), status=NO)
         for tool, problem in found.problems
     ]
-    return problems or [_ok("lock", f"{config.lock}: {counted(found.lines, 'line')}, all of what is listed now")]
+    return problems or [ok("lock", f"{config.lock}: {counted(found.lines, 'line')}, all of what is listed now")]
 
 
 async def _lock_alone(config: "Config", system: "System") -> Iterable[Finding]:
-    return [_ok("lock", f"{config.lock}: {counted(len(system.keeper.show()), 'line')}, nothing to compare them with")]
+    return [ok("lock", f"{config.lock}: {counted(len(system.keeper.show()), 'line')}, nothing to compare them with")]
 
 
 async def _index(_: "Config", system: "System") -> Iterable[Finding]:
@@ -146,10 +127,10 @@ async def _index(_: "Config", system: "System") -> Iterable[Finding]:
     if view.index is None:
         fix = "run `pegboard refresh`"
         return [Finding(check="index", level="problem", message="there is no index", fix=fix, status=OUTSIDE)]
-    found = [_ok("index", f"{counted(len(view.snapshot.entries), 'tool')} of version {view.snapshot.version}")]
+    found = [ok("index", f"{counted(len(view.snapshot.entries), 'tool')} of version {view.snapshot.version}")]
     if published.waiting:
         found.append(
-            _note(
+            remark(
                 "review",
                 f"{counted(published.waiting, 'tool')} waiting",
                 fix="`pegboard classify`, then `pegboard review`",
@@ -162,9 +143,48 @@ async def _halts(_: "Config", system: "System") -> Iterable[Finding]:
     now = system.catalog.clock.now()
     halts = [one for one in await system.catalog.policies.halts() if one.expires_at is None or one.expires_at > now]
     return [
-        _note("halts", f"{one.target} is halted by {one.by}: {one.why}", fix=f"pegboard resume {one.target}")
+        remark("halts", f"{one.target} is halted by {one.by}: {one.why}", fix=f"pegboard resume {one.target}")
         for one in halts
-    ] or [_ok("halts", "nothing is halted")]
+    ] or [ok("halts", "nothing is halted")]
+
+
+async def _listings(_: "Config", system: "System") -> Iterable[Finding]:
+    """Say how old the listing of each server is: what is served of one that cannot be reached."""
+    found = {listing.server: listing for listing in await system.catalog.snapshots.listings()}
+    return [
+        ok(
+            "listings",
+            f"{server}: {counted(len(found[server].entries), 'tool')}, listed {stamp(found[server].fetched_at)}",
+        )
+        if server in found
+        else remark("listings", f"{server} was never listed", fix=f"pegboard refresh {server}")
+        for server in system.servers.names()
+    ]
+
+
+async def _records(_: "Config", system: "System") -> Iterable[Finding]:
+    """Say what could not be put on record in the last week: whoever reads traces must know that some are missing."""
+    from pegboard.service.audit import AuditKind
+
+    week, lost = system.catalog.clock.now() - 7 * 24 * 3600.0, dict.fromkeys(("traces", "audit events"), 0)
+    names = {AuditKind.TRACES_LOST: "traces", AuditKind.EVENTS_LOST: "audit events"}
+    async for event in system.audit.events():
+        if event.at >= week and event.kind in names:
+            lost[names[AuditKind(event.kind)]] += int(str(event.body["count"]))
+    found = [f"{count:,} {name}" for name, count in lost.items() if count]
+    fix = "see why the store is slow or full"
+    return [remark("records", f"{' and '.join(found)} were lost in the last week", fix=fix)] if found else []
+
+
+async def _suspended(_: "Config", system: "System") -> Iterable[Finding]:
+    """Tell what refreshes have revoked, by server where a mass removal is behind it."""
+    found = await system.catalog.policies.suspended()
+    alarms = await system.keeper.alarms()
+    fix = "look at what the server lists; it is lifted when that is as locked, or `pegboard review` approves it"
+    return [
+        *(Finding(check="revoked", level="problem", message=alarm, fix=fix, status=NO) for alarm in alarms),
+        *(remark("revoked", f"{one.target}: {one.why}", fix=fix) for one in found),
+    ] or [ok("revoked", "refreshes have revoked nothing")]
 
 
 _Check = Callable[["Config", "System"], Awaitable[Iterable[Finding]]]
@@ -173,47 +193,31 @@ _CHECKS: tuple[tuple[str, _Check], ...] = (
     ("lock", _lock),
     ("index", _index),
     ("halts", _halts),
+    ("revoked", _suspended),
+    ("listings", _listings),
+    ("records", _records),
+    *AROUND,
 )
-_WITHOUT_STORE: tuple[tuple[str, _Check], ...] = (("lock", _lock_alone),)
+_WITHOUT_STORE: tuple[tuple[str, _Check], ...] = (("lock", _lock_alone), *AROUND)
 
 
 def _servers(system: "System") -> Iterable[Finding]:
     """Start or reach every server, and walk its listing; nothing is published."""
     if not system.servers.names():
-        yield _ok("servers", "none is configured")
+        yield ok("servers", "none is configured")
         return
     try:
         report = fetch(system, dry_run=True)
     except PegboardError as error:
-        yield _problem("servers", error)
+        yield problem("servers", error)
         return
     for one in report.servers:
         if one.error is not None:
             yield Finding(check="servers", level="problem", message=one.error, where=one.server, status=OUTSIDE)
             continue
         tools = len(one.added) + len(one.changed) + one.same
-        yield _ok("servers", f"{one.server}: {counted(tools, 'tool')} in {one.seconds:.1f} s")
-        yield from (_note("servers", f"{one.server} lists {name!r}: {reason}") for name, reason in one.refused)
-
-
-def _ok(check: str, message: str) -> Finding:
-    return Finding(check=check, level="ok", message=message)
-
-
-def _note(check: str, message: str, where: str | None = None, fix: str | None = None) -> Finding:
-    return Finding(check=check, level="note", message=message, where=where, fix=fix)
-
-
-def _problem(check: str, error: PegboardError) -> Finding:
-    failure = failure_of(error)
-    return Finding(
-        check=check,
-        level="problem",
-        message=failure.message,
-        where=failure.where,
-        fix=failure.fix,
-        status=failure.status,
-    )
+        yield ok("servers", f"{one.server}: {counted(tools, 'tool')} in {one.seconds:.1f} s")
+        yield from (remark("servers", f"{one.server} lists {name!r}: {reason}") for name, reason in one.refused)
 
 
 _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "problem": ("problem", "bold red")}
