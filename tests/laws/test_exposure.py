@@ -1,6 +1,7 @@
 """Law 2: with the eligible tools fixed, nothing about the others changes a byte of a selection or its trace."""
 
 import json
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from pegboard.core.names import canonical_json
 from pegboard.core.revocations import NO_REVOCATIONS
 from pegboard.engine.asking import NamespaceNote, SelectionSettings
 from pegboard.engine.trace import Record, Versions, trace_of
+from pegboard.policy.cedar import Cedar
 from tests.crm import AGENT, CASHIER, ENTRIES, ask, lock, pick, policy, tool, view
 from tests.strategies import cases
 
@@ -81,6 +83,31 @@ def test_hidden_tools_that_come_go_or_change_move_no_byte(task, context, some, o
     outside = [entry for entry in some if entry.source_server not in context.servers]
     elsewhere = [entry for entry in others if entry.source_server not in context.servers]
     assert shown(task, context, over(outside, grants)) == shown(task, context, over(elsewhere, not grants))
+
+
+# The caller's rights reach these servers; only Cedar hides their tools, and what is only watched would show them.
+BEHIND_CEDAR = {"hidden", "aaa", "zzz"}
+HIDING = Cedar.of(
+    {
+        "hiding.cedar": """
+permit(principal, action == Pegboard::Action::"consider", resource in Pegboard::Server::"crm");
+@id("zz_canary") @log_only permit(principal, action == Pegboard::Action::"consider", resource);
+@log_only forbid(principal, action == Pegboard::Action::"consider", resource in Pegboard::Server::"hidden");
+"""
+    }
+)
+
+
+@given(tasks, hidden_tools, hidden_tools)
+@cases(40, 5_000)
+def test_tools_that_a_policy_hides_move_no_byte_either(task, some, others):
+    caller = replace(AGENT, servers=AGENT.servers | BEHIND_CEDAR)
+
+    def ruled(hidden: list[CatalogEntry]):
+        entries = [*ENTRIES, *(entry for entry in hidden if entry.source_server in BEHIND_CEDAR)]
+        return view(entries, replace(policy(lock(entries)), layer=HIDING))
+
+    assert shown(task, caller, ruled(some)) == shown(task, caller, ruled(others))
 
 
 @given(tasks, hidden_tools)

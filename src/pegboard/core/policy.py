@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from pegboard.core.catalog import ALWAYS, CatalogEntry
 from pegboard.core.context import RuntimeContext
+from pegboard.core.layer import Layer, consider_one
 from pegboard.core.lock import Lock
 from pegboard.core.names import Json, digest
 from pegboard.core.revocations import Revocations
@@ -58,6 +59,7 @@ class Reason(StrEnum):
     ROLE = "roles"
     FLAG = "flags"
     CLEARANCE = "clearance"
+    CEDAR = "cedar"
 
 
 # The dimensions a deployment may use; the values are their names in `[dimensions] used`.
@@ -129,6 +131,8 @@ class Decision:
     """Whether a rule admits a caller, and every reason why not, in the order of `CHECKS`."""
 
     reasons: tuple[Reason, ...]
+    rules: tuple[str, ...] = ()
+    """The ids of the policies by which the second layer decided; none where it was not asked, or nothing permitted."""
 
     @property
     def allowed(self) -> bool:
@@ -195,12 +199,14 @@ class Switch:
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """All that eligibility is decided on, as one value: lock, access templates, dimensions, switches."""
+    """All that eligibility is decided on, as one value: lock, access templates, dimensions, switches, policies."""
 
     lock: Lock
     templates: Mapping[str, AccessTemplate] = field(default_factory=dict)
     used: frozenset[Reason] = DIMENSIONS
     switches: Mapping[str, Switch] = field(default_factory=dict)
+    layer: Layer | None = None
+    """The policies beyond the attributes; None: this deployment has none."""
 
     @cached_property
     def version(self) -> str:
@@ -214,6 +220,8 @@ class Policy:
                     tool: {"enabled": switch.enabled, "pinned": None if switch.pinned is None else list(switch.pinned)}
                     for tool, switch in self.switches.items()
                 },
+                # Left out where there is none, so that policies without it keep the version they had.
+                **({} if self.layer is None else {"cedar": self.layer.digest}),
             }
         )
 
@@ -253,8 +261,14 @@ def outlasts_halt(entry: CatalogEntry, policy: Policy) -> bool:
 
 
 def decide_tool(entry: CatalogEntry, policy: Policy, context: RuntimeContext, revocations: Revocations) -> Decision:
-    """Judge one tool for one caller, revocations included: the reference for everything that judges many."""
+    """Judge one tool for one caller, revocations included: the reference for everything that judges many.
+
+    The second layer is asked only of what everything else lets through.
+    """
     reasons = decide(access_rule(entry, policy), context).reasons
     if revocations.covers(entry, outlasts_halt(entry, policy)) or revocations.covers_caller(context):
         reasons = tuple(reason for reason in Reason if reason in {*reasons, Reason.REVOKED})
-    return Decision(reasons)
+    if reasons or policy.layer is None:
+        return Decision(reasons)
+    ruling = consider_one(policy.layer, entry, policy.lock.lines[entry.tool_id], context)
+    return Decision(() if ruling.allowed else (Reason.CEDAR,), ruling.rules)

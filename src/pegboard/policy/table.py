@@ -4,13 +4,15 @@
 rule, ten checks in a few array operations each, and spreads the result over the rows. Nothing here
 raises: a column that cannot be decided denies (law 1), and so does whatever has no row.
 
+What the table lets through is asked of the second layer, where there is one (`considered.py`).
+
 It is the fast form of `core/policy.py` and is held equal to `decide_tool` by `tests/policy/test_table.py`.
 
 Source: DESIGN section 4; ENGINES "Policy" for why distinct rules and not tools are decided.
 """
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -22,6 +24,7 @@ from pegboard.core.policy import CHECKS, DIMENSIONS, AccessRule, Policy, Reason,
 from pegboard.core.revocations import NO_REVOCATIONS, Revocations
 from pegboard.core.snapshot import Snapshot
 from pegboard.policy.columns import COLUMNS, Column
+from pegboard.policy.considered import Considered
 from pegboard.policy.rows import Rows
 
 __all__ = ["BITS", "Bits", "Eligibility", "RuleTable"]
@@ -45,13 +48,15 @@ class Eligibility:
     """Which rows of one snapshot one set of rights reaches. The same rights get the same object.
 
     `mask` is bool, one a row, read-only. `rule_bits` holds the failed checks of each distinct rule, `rule_of_row`
-    the rule of each row, and `revoked` the rows that are revoked (None: none is).
+    the rule of each row, `revoked` the rows that are revoked and `refused` those that the second layer took away from
+    what was left (None: none is).
     """
 
     mask: _Mask
     rule_bits: Bits
     rule_of_row: NDArray[np.int32]
     revoked: _Mask | None
+    refused: _Mask | None = None
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
@@ -69,6 +74,8 @@ class Eligibility:
         found = self.rule_bits[self.rule_of_row]
         if self.revoked is not None:
             found[self.revoked] |= BITS[Reason.REVOKED]
+        if self.refused is not None:
+            found[self.refused] |= BITS[Reason.CEDAR]
         return _read_only(found)
 
     def reasons(self, row: int) -> tuple[Reason, ...]:
@@ -76,6 +83,8 @@ class Eligibility:
         bits = int(self.rule_bits[self.rule_of_row[row]])
         if self.revoked is not None and self.revoked[row]:
             bits |= BITS[Reason.REVOKED]
+        if self.refused is not None and self.refused[row]:
+            bits |= BITS[Reason.CEDAR]
         return tuple(reason for reason, bit in BITS.items() if bits & bit)
 
     def removed_by(self) -> dict[Reason, int]:
@@ -84,6 +93,8 @@ class Eligibility:
         found = {reason: int(tools[(self.rule_bits & bit) != 0].sum()) for reason, bit in BITS.items()}
         if self.revoked is not None:
             found[Reason.REVOKED] = int(np.count_nonzero(self.revoked))
+        if self.refused is not None:
+            found[Reason.CEDAR] = int(np.count_nonzero(self.refused))
         return {reason: count for reason, count in found.items() if count}
 
 
@@ -119,6 +130,8 @@ class RuleTable:
     columns: tuple[tuple[int, Column], ...]
     """For each check that is asked, its bit and the way to decide it for every rule."""
     rows: Rows
+    considered: Considered | None
+    """The second layer; None: there is none."""
     _asked: _Recent[Eligibility]
     """By caller and halts, so that who asks again is not judged again."""
     _eligible: _Recent[Eligibility]
@@ -140,6 +153,7 @@ class RuleTable:
             rule_of_row=_read_only(rule_of_row),
             columns=tuple((BITS[reason], COLUMNS[reason](rules)) for reason in asked),
             rows=Rows.of(snapshot, policy),
+            considered=None if policy.layer is None else Considered.of(policy.layer, snapshot, policy),
             _asked=_Recent(kept),
             _eligible=_Recent(kept),
             _revoked=_Recent(_KEPT_LEAST),
@@ -161,11 +175,30 @@ class RuleTable:
             asked = (context, revocations.targets)
             found = self._asked.get(asked)
             if found is None:
-                found = self._judge(context, revocations)
+                found = self._considered(self._judge(context, revocations), context)
                 self._asked.put(asked, found)
             return found
         except Exception:  # noqa: BLE001 - fail closed: whatever goes wrong, nobody gets a tool by it
             return self._result(np.full(len(self.rules), _ALL, dtype=np.uint16), "fault", self._everything())
+
+    def noted(self, context: RuntimeContext, found: Eligibility) -> Mapping[str, int]:
+        """Return how many of a caller's eligible tools each log-only policy would have taken away, by its id."""
+        return {} if self.considered is None else self.considered.noted(found.mask, context)
+
+    def _considered(self, found: Eligibility, context: RuntimeContext) -> Eligibility:
+        """Take away what the second layer refuses; the same refusals of the same rows get the same object."""
+        if self.considered is None or not found.count:
+            return found
+        kinds = self.considered.refused(found.mask, context)
+        if not kinds.any():
+            return found
+        key = (found, kinds.tobytes())
+        less = self._eligible.get(key)
+        if less is None:
+            refused = self.considered.rows(kinds, found.mask)
+            less = replace(found, mask=_read_only(found.mask & ~refused), refused=_read_only(refused))
+            self._eligible.put(key, less)
+        return less
 
     def _judge(self, context: RuntimeContext, revocations: Revocations) -> Eligibility:
         rule_bits = self.decide(context)
