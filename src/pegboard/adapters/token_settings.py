@@ -1,0 +1,88 @@
+"""How access tokens are verified: by signature, or by asking their issuer. Values only; secrets are never shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+__all__ = ["ALGORITHMS", "IntrospectionSettings", "JwtSettings"]
+
+# Signature algorithm -> key type and curve (RFC 7518, section 3.1; RFC 8037). Public keys alone: with HMAC whoever
+# verifies can sign as well, and a public key taken for a secret one would let anybody sign.
+ALGORITHMS: Mapping[str, tuple[str, str | None]] = {
+    "RS256": ("RSA", None),
+    "RS384": ("RSA", None),
+    "RS512": ("RSA", None),
+    "PS256": ("RSA", None),
+    "PS384": ("RSA", None),
+    "PS512": ("RSA", None),
+    "ES256": ("EC", "P-256"),
+    "ES384": ("EC", "P-384"),
+    "ES512": ("EC", "P-521"),
+    "EdDSA": ("OKP", "Ed25519"),
+}
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JwtSettings:
+    """Whose signed tokens are taken. Without an address of keys they are found through the issuer's metadata."""
+
+    issuer: str
+    audience: str
+    algorithms: frozenset[str] = frozenset(ALGORITHMS)
+    jwks_url: str | None = None
+    jwks_file: Path | None = None
+    skew_s: float = 60.0
+    """How far the issuer's clock and ours may be apart."""
+
+    def __post_init__(self) -> None:
+        """Refuse contradictions.
+
+        Raises:
+            ValueError: An address cannot be used, an algorithm is not for public keys, or keys come from two places.
+        """
+        _check_url("issuer", self.issuer)
+        if self.jwks_url is not None:
+            _check_url("jwks_url", self.jwks_url)
+        if self.jwks_url is not None and self.jwks_file is not None:
+            raise ValueError("'jwks_url' and 'jwks_file' exclude each other")
+        if unknown := sorted(self.algorithms - ALGORITHMS.keys()):
+            raise ValueError(f"{unknown[0]!r} is none of the algorithms {', '.join(ALGORITHMS)}")
+        if not self.algorithms:
+            raise ValueError("'algorithms' names none; left out, it means all that are taken here")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntrospectionSettings:
+    """Where the issuer says whether a token is in force (RFC 7662), and as whom we ask it."""
+
+    issuer: str
+    audience: str
+    url: str
+    client_id: str
+    secret: str = field(repr=False)
+    skew_s: float = 60.0
+    kept_s: float = 10.0
+    """How long an answer is taken again; so long a token may outlive its revocation."""
+
+    def __post_init__(self) -> None:
+        """Refuse an address that cannot be used.
+
+        Raises:
+            ValueError: One cannot.
+        """
+        _check_url("issuer", self.issuer)
+        _check_url("url", self.url)
+
+
+def _check_url(key: str, url: str) -> None:
+    """Take https, and http on this machine: what goes over the wire in the clear anyone on the way can replace."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host, parts = None, urlsplit("")
+    secure = parts.scheme == "https" or (parts.scheme == "http" and host in _LOOPBACK)
+    if not host or not secure or "@" in parts.netloc or parts.fragment or any(map(str.isspace, url)):
+        raise ValueError(f"{key!r} must be https://host/path; http is for this machine alone")
