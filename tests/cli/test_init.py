@@ -45,7 +45,7 @@ def test_from_a_clients_file_to_a_selection_and_a_judged_call(empty):
     written = tomllib.loads(empty.reads("pegboard.toml"))
     assert written["access"]["local"] == {"required_scopes": ["local"], "environments": ["development"]}
     assert written["profiles"]["me"] == {
-        "user": "dana",
+        "workload": "dana-agent",
         "environment": "development",
         "scopes": ["local"],
         "servers": ["broken", "orders"],
@@ -64,7 +64,10 @@ def test_from_a_clients_file_to_a_selection_and_a_judged_call(empty):
     write = empty.runs("call", "orders.add_order_note", "--args", note, "--as", "me", "--json")
     assert (write.status, write.json["verdict"]) == (1, "approval_required"), write.out
     told = empty.runs("call", "orders.add_order_note", "--args", note, "--as", "me").err
-    assert "[approvals] in pegboard.toml holds it back: its line in pegboard.lock says write, bounded" in told
+    assert "held back by [approvals] in pegboard.toml, and its line in pegboard.lock: write, bounded" in told
+    assert f"pegboard approvals grant {write.json['approval_id']}" in told
+    assert empty.runs("approvals", "grant", write.json["approval_id"]).status == 0
+    assert empty.asks("call", "orders.add_order_note", "--args", note, "--as", "me")["verdict"] == "allowed"
 
     again = empty.runs("refresh", "orders", "--json")
     assert (again.status, again.json["published"]) == (0, False)
@@ -93,7 +96,7 @@ def test_without_a_person_or_yes_nothing_is_locked_and_the_command_is_named(empt
 def test_it_says_how_many_tools_will_not_run_and_where_that_is_set(empty):
     clients_file(empty, orders=entry("orders"))
     answer = empty.runs("init", "--yes")
-    assert "of them will not run until approvals exist: [approvals] in pegboard.toml says which" in answer.out
+    assert "of them run only after `pegboard approvals grant`: [approvals] in pegboard.toml says which" in answer.out
 
 
 def test_where_no_server_is_found_it_says_where_it_looked_and_writes_nothing(empty):

@@ -1,7 +1,8 @@
 """Where other MCP clients keep their list of servers on this machine.
 
 Source: the clients' documentation: Claude Code (`.mcp.json`, `~/.claude.json`), Claude Desktop
-(`claude_desktop_config.json`), Cursor (`.cursor/mcp.json` of a project and of a home).
+(`claude_desktop_config.json`), Cursor (`.cursor/mcp.json` of a project and of a home), VS Code (`mcp.json` of a
+workspace and of a user), Codex (`config.toml`).
 """
 
 import os
@@ -14,11 +15,17 @@ __all__ = ["PLACES", "existing"]
 PLACES: tuple[tuple[str, str], ...] = (
     ("Claude Code, this project", ".mcp.json"),
     ("Cursor, this project", ".cursor/mcp.json"),
+    ("VS Code, this project", ".vscode/mcp.json"),
+    ("Codex, this project", ".codex/config.toml"),
     ("Claude Code", "~/.claude.json"),
     ("Cursor", "~/.cursor/mcp.json"),
     ("Claude Desktop", "~/Library/Application Support/Claude/claude_desktop_config.json"),
     ("Claude Desktop", "~/.config/Claude/claude_desktop_config.json"),
     ("Claude Desktop", "$APPDATA/Claude/claude_desktop_config.json"),
+    ("VS Code", "~/Library/Application Support/Code/User/mcp.json"),
+    ("VS Code", "~/.config/Code/User/mcp.json"),
+    ("VS Code", "$APPDATA/Code/User/mcp.json"),
+    ("Codex", "~/.codex/config.toml"),
 )
 
 

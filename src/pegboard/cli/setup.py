@@ -1,14 +1,15 @@
 """`pegboard init`: from the servers a person already has to a catalog with a lock, with one question.
 
-Nothing of another program's files is changed. Until the question is answered the new configuration can be taken
-back: an init that fails or is interrupted leaves none behind, so that it can be run again.
+Another program's files are changed where `--switch` asks for it alone, and after a backup. Until the question is
+answered the new configuration can be taken back: an init that fails or is interrupted leaves none behind, so that it
+can be run again.
 """
 
 import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,17 +22,19 @@ from pegboard.cli.errors import DONE, OUTSIDE
 from pegboard.cli.opening import opened, operator_name, run
 from pegboard.cli.printing import counted, note, print_json, say
 from pegboard.cli.refreshing import fetch, show_servers
+from pegboard.cli.switching import backup_of, differences, is_pegboard, keep, switch
 from pegboard.core.catalog import Reach, Risk
 from pegboard.core.errors import ConfigError
 from pegboard.core.names import Json
 
 if TYPE_CHECKING:
     from pegboard.config.mcp_servers import McpServersFile
-    from pegboard.service.lockkeeper import Draft
+    from pegboard.service.drafts import Draft
     from pegboard.service.refresher import RefreshReport
 
 __all__ = ["init"]
 
+_MARKS = {"+": "green", "-": "red", "@": "cyan"}
 _TRY = 'pegboard select "what you want done" --as me'
 
 
@@ -48,13 +51,14 @@ class _Source:
 @click.option(
     "--from", "files", metavar="FILE", multiple=True, help="A client's file; may be repeated.  [default: those found]"
 )
-@click.option("--yes", is_flag=True, help="Answer the question with yes.")
-def init(files: tuple[str, ...], yes: bool) -> int:
+@click.option("--yes", is_flag=True, help="Answer every question with yes.")
+@click.option("--switch", "switching", is_flag=True, help="Put Pegboard in place of the servers in these files.")
+def init(files: tuple[str, ...], yes: bool, switching: bool) -> int:
     """Set up Pegboard for the MCP servers you have.
 
-    Reads the `mcpServers` of .mcp.json, Cursor, Claude Code and Claude Desktop. Writes pegboard.toml, lists
-    the servers, drafts a lock line for each tool, and writes pegboard.lock after one question. Changes no file of
-    theirs.
+    Reads the servers of Claude Code, Claude Desktop, Cursor, VS Code and Codex. Writes pegboard.toml, lists the
+    servers, drafts a lock line for each tool, and writes pegboard.lock after one question. Changes no file of theirs
+    but with --switch, after a diff and a backup.
     """
     target = Path(config_path())
     if target.exists():
@@ -80,11 +84,37 @@ def init(files: tuple[str, ...], yes: bool) -> int:
     except BaseException:
         target.unlink(missing_ok=True)
         raise
+    switched = _switched(target, sources, yes) if switching and agreed else {}
     if as_json():
-        print_json(_answer(target, sources, report, drafts, agreed))
+        moved: list[Json] = [{"file": str(path), "backup": str(backup)} for path, backup in switched.items()]
+        print_json({**_answer(target, sources, report, drafts, agreed), "switched": moved})
     else:
         _tell(target, drafts, agreed)
     return OUTSIDE if report.failed else DONE
+
+
+def _switched(target: Path, sources: Sequence[_Source], yes: bool) -> dict[Path, Path]:
+    """Put Pegboard into the clients' files, as far as a person agrees; return each file with its backup.
+
+    The servers are read from the backups from then on, so these are written first.
+
+    Raises:
+        ConfigError: A backup is there already; nothing has changed then.
+    """
+    if not as_json():
+        for source in sources:
+            for line in differences(source.path, target):
+                note((line, _MARKS.get(line[:1], "")))
+    if not (yes or _confirmed(f"Change {counted(len(sources), 'file')} so? A backup stays beside each.")):
+        return {}
+    if there := [backup_of(source.path) for source in sources if backup_of(source.path).exists()]:
+        raise ConfigError("there is a backup already; no file was changed", str(there[0]), "move it away")
+    backups = {source.path: keep(source.path) for source in sources}
+    moved = [replace(source, path=backups[source.path]) for source in sources]
+    replace_file(str(target), [_toml(moved, target.parent).encode()])
+    for source in sources:
+        switch(source.path, target)
+    return backups
 
 
 def _sources(files: Sequence[str], folder: Path) -> list[_Source]:
@@ -110,13 +140,15 @@ def _sources(files: Sequence[str], folder: Path) -> list[_Source]:
             continue
         for notice in read.notices:
             _remark(str(notice))
-        if read.servers:
+        if any(is_pegboard(one.command, one.url) for one in read.servers.values()):
+            _remark(f"{client}: {path} is left out: it has Pegboard in it already")
+        elif read.servers:
             sources.append(_Source(client=client, path=path, servers=tuple(read.servers)))
     if not sources:
         raise ConfigError(
             problem="no MCP server was found",
             where=", ".join(files) or ", ".join(place for _, place in PLACES),
-            fix="name the file that holds your mcpServers: `pegboard init --from FILE`",
+            fix="name the file that holds your servers: `pegboard init --from FILE`",
         )
     return sources
 
@@ -136,7 +168,7 @@ def _toml(sources: Sequence[_Source], folder: Path) -> str:
     return f"""\
 # Written by `pegboard init`, to be read and changed.
 environment = "development"
-mcp_config = [{files}]   # the servers are read from here; these files are never changed
+mcp_config = [{files}]   # the servers are read from here
 
 [dimensions]
 used = ["scopes", "environment"]   # what every access template states
@@ -145,11 +177,11 @@ used = ["scopes", "environment"]   # what every access template states
 required_scopes = ["local"]
 environments = ["development"]
 
-[approvals]   # calls that need an approval; this version cannot give one, so they do not run
+[approvals]   # calls that wait until you approve them: `pegboard approvals`
 risk = ["write", "destructive"]
 
-[profiles.me]   # for this command line; never accepted over the network
-user = {_quoted(operator_name())}
+[profiles.me]   # what your agents run as; never accepted over the network
+workload = {_quoted(f"{operator_name()}-agent")}   # not your own name: nobody approves what was asked under theirs
 environment = "development"
 scopes = ["local"]
 servers = [{", ".join(map(_quoted, servers))}]
@@ -173,14 +205,15 @@ def _asks(draft: "Draft") -> bool:
 
 def _agreed(drafts: Sequence["Draft"]) -> bool:
     """Ask the one question, where there is someone to ask."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return False
     asking = sum(map(_asks, drafts))
-    return click.confirm(
+    return _confirmed(
         f"Let profile `me` (this machine, development) use {_these(len(drafts))}, "
-        f"and ask before the {asking:,} that are not clearly reads?",
-        err=True,
+        f"and ask before the {asking:,} that are not clearly reads?"
     )
+
+
+def _confirmed(question: str) -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty() and click.confirm(question, err=True)
 
 
 def _these(count: int) -> str:
@@ -209,7 +242,7 @@ def _tell(target: Path, drafts: Sequence["Draft"], agreed: bool) -> None:
         say((f"{counted(len(drafts), 'tool')} locked for profile `me`", "green"))
         if asking := sum(map(_asks, drafts)):
             say(
-                (f"{asking:,} of them will not run until approvals exist:", "yellow"),
+                (f"{asking:,} of them run only after `pegboard approvals grant`:", "yellow"),
                 f"[approvals] in {target} says which",
             )
         note("Try:", (_TRY, "bold"))

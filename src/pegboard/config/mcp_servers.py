@@ -1,4 +1,4 @@
-"""`mcpServers` files, as Claude Desktop, Claude Code and Cursor keep them: JSON with a table of servers.
+"""Other clients' files of servers: what each entry means here (`client_files.py` reads the files themselves).
 
 Other programs own these files, so a key that means nothing here is a notice and no error, and a server that cannot
 be used is that server's problem. A file that is no such file at all is an error, since the operator named it.
@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pegboard.config.client_files import read_table
 from pegboard.config.parsers import At, Problems, section, text, texts, wrong
-from pegboard.config.reading import read_text
 from pegboard.config.servers import ServerPart, located, resolve
 from pegboard.config.values import Notice, ServerConfig
-from pegboard.core.errors import ConfigError
-from pegboard.core.names import name_problem, parse_json
+from pegboard.core.names import name_problem
 
 __all__ = ["McpServersFile", "parts_of", "read_mcp_servers"]
 
@@ -36,33 +35,24 @@ def read_mcp_servers(path: Path, environ: Mapping[str, str]) -> McpServersFile:
     """Read a file and resolve every server of it.
 
     Raises:
-        ConfigError: The file cannot be read, is no JSON, or has no `mcpServers`.
+        ConfigError: The file cannot be read, is not JSON or TOML, or has no table of servers.
     """
     parts, notices = parts_of(path)
-    servers = {
-        name: resolve(name, part, origin=str(At(str(path), "mcpServers").key(name)), environ=environ)
-        for name, part in parts.items()
-    }
+    servers = {name: resolve(name, part, origin=origin, environ=environ) for name, (part, origin) in parts.items()}
     return McpServersFile(servers=servers, notices=notices)
 
 
-def parts_of(path: Path) -> tuple[dict[str, ServerPart], tuple[Notice, ...]]:
-    """Read what a file declares, nothing replaced yet.
+def parts_of(path: Path) -> tuple[dict[str, tuple[ServerPart, str]], tuple[Notice, ...]]:
+    """Read what a file declares and where, nothing replaced yet.
 
     Raises:
         ConfigError: As `read_mcp_servers`.
     """
-    try:
-        content = parse_json(read_text(path))
-    except ValueError as error:
-        raise ConfigError(f"this file is not JSON: {error}", str(path), "correct it, or leave it out") from None
-    entries = content.get("mcpServers") if isinstance(content, dict) else None
-    if not isinstance(entries, dict):
-        raise ConfigError("this file has no table 'mcpServers'", str(path), "name the file that holds your servers")
-    parts: dict[str, ServerPart] = {}
+    table = read_table(path)
+    parts: dict[str, tuple[ServerPart, str]] = {}
     notices: list[Notice] = []
-    for name, entry in entries.items():
-        at = At(str(path), "mcpServers").key(name)
+    for name, entry in table.entries.items():
+        at = At(str(path), table.key).key(name)
         if problem := name_problem(name):
             notices.append(Notice(where=str(at), problem=f"left out: the name {problem}"))
             continue
@@ -71,7 +61,7 @@ def parts_of(path: Path) -> tuple[dict[str, ServerPart], tuple[Notice, ...]]:
         if part is None:
             notices.append(Notice(where=str(at), problem="left out: it is switched off there"))
         else:
-            parts[name] = part
+            parts[name] = part, str(at)
     return parts, tuple(notices)
 
 

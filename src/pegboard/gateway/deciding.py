@@ -1,0 +1,116 @@
+"""What operators decide over HTTP: tools that wait for the lock, and calls that wait for an approval.
+
+Whoever decides is named by the key, and nobody approves what was asked for under a name of their own.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pegboard.core.catalog import CatalogEntry, Flow, Reach, Risk
+from pegboard.core.errors import UnknownToolError
+from pegboard.core.names import Json
+from pegboard.engine.ledger import Approval, ApprovalState
+from pegboard.gateway import asked
+from pegboard.gateway.refusals import nothing
+from pegboard.gateway.running import Running
+from pegboard.gateway.times import stamp
+from pegboard.service.identity import Application
+
+__all__ = ["approve", "deny", "grant", "reject", "requests", "review", "show"]
+
+
+async def review(running: Running, by: Application, said: asked.Nothing) -> dict[str, Json]:
+    """List the tools that wait for a person, with the lock line that is proposed for each."""
+    return {"waiting": [one.to_json() for one in await running.keeper.drafts()]}
+
+
+async def show(running: Running, by: Application, said: asked.Named) -> dict[str, Json]:
+    """Show what a waiting tool would be locked as and what has changed; an approval will be of what was shown."""
+    draft = next((one for one in await running.keeper.drafts() if one.tool_id == said.tool), None)
+    if draft is None:
+        raise UnknownToolError(tool_id=said.tool, fix="`review` lists the tools that wait")
+    await running.keeper.shown(draft, by.name)
+    was = _declared(draft.waiting.locked)
+    changes = [
+        {"field": name, "was": was.get(name), "now": now}
+        for name, now in _declared(draft.waiting.live).items()
+        if was.get(name) != now
+    ]
+    return {"draft": draft.to_json(), "changes": changes}
+
+
+async def approve(running: Running, by: Application, said: asked.Approve) -> dict[str, Json]:
+    """Lock the content of each tool that was looked at; one that has changed since is refused."""
+    lines = await running.keeper.approve(
+        [one.tool for one in said.tools],
+        seen={one.tool: one.hash for one in said.tools},
+        by=by.name,
+        access=said.access,
+        risk=None if said.risk is None else Risk(said.risk),
+        reach=None if said.reach is None else Reach(said.reach),
+        flow=None if said.flow is None else frozenset(map(Flow, said.flow)),
+    )
+    return {"locked": [line.to_json() for line in lines]}
+
+
+async def reject(running: Running, by: Application, said: asked.Reject) -> dict[str, Json]:
+    """Take the present content of each tool off the list; what was locked before is served on."""
+    await running.keeper.reject(said.tools)
+    rejected: list[Json] = [*said.tools]
+    return {"rejected": rejected}
+
+
+async def requests(running: Running, by: Application, said: asked.Requests) -> dict[str, Json]:
+    """List the calls that wait for an approval, or had one, the newest first."""
+    state = None if said.state == "all" else ApprovalState(said.state)
+    return {"approvals": [_approval(running, one) for one in await running.approver.requests(said.limit, state)]}
+
+
+async def grant(running: Running, by: Application, said: asked.Nothing, *, approval_id: str) -> dict[str, Json]:
+    """Let the call of a request run, once."""
+    await _asked_for(running, approval_id)
+    return _approval(running, await running.approver.grant(approval_id, by=by.name, names=(by.workload,)))
+
+
+async def deny(running: Running, by: Application, said: asked.Decide, *, approval_id: str) -> dict[str, Json]:
+    """Refuse the call of a request."""
+    await _asked_for(running, approval_id)
+    return _approval(running, await running.approver.deny(approval_id, by=by.name, why=said.why))
+
+
+async def _asked_for(running: Running, approval_id: str) -> None:
+    if await running.ledger.approval(approval_id) is None:
+        raise nothing("request", approval_id)
+
+
+def _declared(entry: CatalogEntry | None) -> Mapping[str, Json]:
+    """Return what a server declares of a tool."""
+    if entry is None:
+        return {}
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "description": entry.description,
+        "input_schema": None if entry.undeclared_schema else entry.input_schema,
+        "output_schema": entry.output_schema,
+        "annotations": entry.annotations or None,
+    }
+
+
+def _approval(running: Running, one: Approval) -> dict[str, Any]:
+    open_ = one.state in (ApprovalState.ASKED, ApprovalState.GRANTED)
+    past = open_ and one.expires_at <= running.catalog.clock.now()
+    return {
+        "approval_id": one.approval_id,
+        "state": "expired" if past else str(one.state),
+        "tool_id": one.tool_id,
+        "schema_hash": one.schema_hash,
+        "arguments": one.shown,
+        "principal": one.principal,
+        "reasons": list(one.reasons),
+        "asked_at": stamp(one.asked_at),
+        "expires_at": stamp(one.expires_at),
+        "by": one.by,
+        "decided_at": None if one.decided_at is None else stamp(one.decided_at),
+        "used_by": one.used_by,
+    }
