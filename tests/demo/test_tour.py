@@ -16,16 +16,16 @@ def test_the_tour_shows_every_step_with_its_true_outcome(tmp_path: Path):
     shown = text.getvalue()
     assert status == 0
     for expected in (
-        "76 tools take",
-        "clara: 53 of 76 tools are eligible; outcome selected",
-        "hanne: 35 of 76 tools are eligible; outcome selected",
+        "120 tools take",
+        "clara: 53 of 120 tools are eligible; outcome selected",
+        "hanne: 35 of 120 tools are eligible; outcome selected",
         "outcome denied_capability",
         "Ask noor@brackenfold.example for access.",
         "-> allowed:",
         "-> invalid_arguments:",
         "-> unknown_or_denied:",
         "+1 ~1 -1 =9 !2",
-        'required = ["payment_id", "amount"]',
+        "billing.create_refund is not among the",
         'required = ["payment_id", "amount", "reason"]',
         "the same bytes",
         "pegboard init --from",

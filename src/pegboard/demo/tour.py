@@ -18,9 +18,9 @@ from rich.markup import escape
 from pegboard.core.context import RuntimeContext
 from pegboard.core.errors import ConfigError
 from pegboard.core.text import one_line
-from pegboard.engine.gate import ProposedCall
 from pegboard.engine.selection import Selection
-from pegboard.service.gatekeeper import CallAnswer
+from pegboard.engine.verdict import ProposedCall
+from pegboard.service.answering import CallAnswer
 from pegboard.service.refresher import ServerReport
 from pegboard.service.selector import Request
 from pegboard.wiring import System, build, read_config
@@ -28,7 +28,7 @@ from pegboard.wiring import System, build, read_config
 __all__ = ["main"]
 
 FOLDER = "pegboard-demo"
-_OURS = ("pegboard.toml", "pegboard.lock", "pegboard.db", "pegboard.db-wal", "pegboard.db-shm")
+_OURS = ("pegboard.toml", "tasks.jsonl", "pegboard.lock", "pegboard.db", "pegboard.db-wal", "pegboard.db-shm")
 REFUND = "create a refund of forty euros for the payment of order BF-10402"
 ROTATE = "rotate the database password"
 
@@ -64,7 +64,7 @@ class _Tour:
         self._next()
 
     async def _start_servers(self, system: System) -> None:
-        self._step("Seven MCP servers of Brackenfold, an invented maker of outdoor gear, start and are listed")
+        self._step("Eleven MCP servers of Brackenfold, an invented maker of outdoor gear, start and are listed")
         self._say("  (+ new, ~ changed, - gone, = the same, ! waiting for a person)")
         report = await system.refresher.refresh(progress=self._listed)
         if report.failed:
@@ -117,8 +117,9 @@ class _Tour:
         self._step("Overnight, billing's server changes: a new schema for create_refund, one tool more, one less")
         report = await system.refresher.refresh(["billing"], progress=self._listed)
         tool = "billing.create_refund"
-        self._say(f"Catalog version {report.catalog_version}. {tool} is held: it is served as it was locked.")
-        self._required(await self._select(system, "clara", REFUND, show=False), tool)
+        self._say(f"Catalog version {report.catalog_version}. {tool} wants a reason now; calls without one would fail.")
+        self._say("So it waits for a person, and until then nobody has it:")
+        self._absent(await self._select(system, "clara", REFUND, show=False), tool)
         self._say("Someone reviews the change and approves it:")
         await system.keeper.approve([tool], by="demo")
         published = await system.catalog.current()
@@ -141,6 +142,7 @@ class _Tour:
             f"                    {pegboard} --config {config} explain 'restart the shop' --as hanne "
             "--tool infrastructure.restart_service\n"
             f"                    {pegboard} --config {config} review\n"
+            f"                    {pegboard} --config {config} eval {self._place / 'tasks.jsonl'}\n"
             f"  On your own:      {pegboard} init --from ~/.cursor/mcp.json   (or any file with mcpServers)",
             markup=False,
         )
@@ -158,6 +160,12 @@ class _Tour:
             for one in selection.tools:
                 self._say(f"    {one.rank}. {one.tool.tool_id:<28} {one_line(one.tool.description, 70)}")
         return selection
+
+    def _absent(self, selection: Selection, tool: str) -> None:
+        found = tool in {one.tool.tool_id for one in selection.tools}
+        if found:
+            raise ConfigError(problem=f"the demo expected {tool} to be revoked", fix="report this")
+        self._say(f"  {tool} is not among the {len(selection.tools)} tools that Clara's model gets.")
 
     def _required(self, selection: Selection, tool: str) -> None:
         served = next((one.tool for one in selection.tools if one.tool.tool_id == tool), None)
@@ -183,6 +191,7 @@ class _Tour:
         python = json.dumps(sys.executable)[1:-1]
         text = template.replace("{python}", python).replace("{release}", str(release))
         (self._place / "pegboard.toml").write_text(text, encoding="utf-8")
+        shutil.copyfile(Path(__file__).parent / "tasks.jsonl", self._place / "tasks.jsonl")
 
     @contextmanager
     def _system(self) -> Iterator[System]:

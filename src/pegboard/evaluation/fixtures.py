@@ -4,7 +4,7 @@ Source: SURFACE "Fixtures"; relevance judgments of TREC, with steps of which any
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ from pegboard.core.context import RuntimeContext
 from pegboard.core.names import Json
 from pegboard.engine.selection import Outcome
 
-__all__ = ["Category", "Fixture", "read_fixture"]
+__all__ = ["Category", "Fixture", "read_fixture", "with_ids"]
 
 _Word = TypeVar("_Word", bound=StrEnum)
 
@@ -73,6 +73,20 @@ class Fixture:
     def accepted(self) -> frozenset[str]:
         """Return every tool that some step accepts."""
         return frozenset().union(*self.steps)
+
+
+def with_ids(task: Fixture, ids: Mapping[str, str]) -> Fixture:
+    """Return the task with ids in place of the names in *ids*, which people write as `namespace/name`."""
+
+    def named(tools: frozenset[str]) -> frozenset[str]:
+        return frozenset(ids.get(tool, tool) for tool in tools)
+
+    return replace(
+        task,
+        steps=tuple(map(named, task.steps)),
+        forbidden=named(task.forbidden),
+        candidates=None if task.candidates is None else named(task.candidates),
+    )
 
 
 def read_fixture(raw: Mapping[str, Any], number: int) -> tuple[Fixture, tuple[str, ...]]:

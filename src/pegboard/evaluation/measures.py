@@ -85,6 +85,14 @@ class Measure:
     statistic: Statistic
     missing: str
 
+    def said(self, value: float | None) -> str:
+        """Return a value as people read it, nothing where there is none."""
+        if value is None:
+            return ""
+        if self.unit is Unit.SHARE:
+            return f"{value:.1%}"
+        return f"{value:,.2f}" if self.unit is Unit.MS else f"{value:,.0f}"
+
 
 def measured(measure: Measure, tasks: Sequence[Fixture], runs: Sequence[Run]) -> Measured:
     """Take one measure of the runs of *tasks*, which come in the same order."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 
 from pegboard.evaluation.fixtures import Fixture
-from pegboard.evaluation.measures import MEASURES, Measure, Measured, Unit
+from pegboard.evaluation.measures import MEASURES, Measure, Measured
 from pegboard.evaluation.plots import Axis, Bar, Series, bars, lines, round_up
 from pegboard.evaluation.report import ArmReport, Report, calibration
 from pegboard.evaluation.runs import Run
@@ -117,23 +117,9 @@ def _cell(measure: Measure, one: Measured) -> str:
     if one.value is None:
         return f'<td class="number missing">not measured<br>{escape(one.reason or "")}</td>'
     interval = (
-        ""
-        if one.low == one.high
-        else f"<br><span class=dim>{_said(measure, one.low)} to {_said(measure, one.high)}</span>"
+        "" if one.low == one.high else f"<br><span class=dim>{measure.said(one.low)} to {measure.said(one.high)}</span>"
     )
-    return f'<td class="number">{_said(measure, one.value)}{interval}</td>'
-
-
-def _said(measure: Measure, value: float | None) -> str:
-    if value is None:
-        return ""
-    return (
-        f"{value:.1%}"
-        if measure.unit is Unit.SHARE
-        else f"{value:,.2f}"
-        if measure.unit is Unit.MS
-        else f"{value:,.0f}"
-    )
+    return f'<td class="number">{measure.said(one.value)}{interval}</td>'
 
 
 def _thresholds(found: Report) -> str:

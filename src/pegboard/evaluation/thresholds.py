@@ -43,7 +43,7 @@ class Judged:
     def to_json(self) -> dict[str, Json]:
         """Return one element of `thresholds` in the answer of `eval`."""
         one = self.threshold
-        bounds = {name: bound for name, bound in (("min", one.minimum), ("max", one.maximum)) if bound is not None}
+        bounds: dict[str, Json] = {"min": one.minimum, "max": one.maximum}
         said: dict[str, Json] = {"measure": one.measure, "slice": one.slice, "arm": one.arm, **bounds}
         return {**said, "value": self.value, "passed": self.passed, "waived": one.waive, "reason": self.reason}
 

@@ -1,4 +1,4 @@
-"""The demo company's MCP servers: seven departments of Brackenfold, a maker and seller of outdoor gear.
+"""The demo company's MCP servers: eleven departments of Brackenfold, a maker and seller of outdoor gear.
 
 Here live real servers over stdio with their own small memory. Nothing here may know Pegboard: these stand for servers
 that others wrote.

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pegboard.demo.servers import records
+
 __all__ = ["SITES", "TODAY", "Company", "RefusedError", "Row", "Table", "add", "among", "open_company", "pick"]
 
 Row = dict[str, Any]
@@ -50,6 +52,15 @@ class Company:
     services: Table
     deployments: Table
     incidents: Table
+    campaigns: Table
+    codes: Table
+    subscribers: Table
+    suppliers: Table
+    purchases: Table
+    repairs: Table
+    spares: Table
+    products: Table
+    reviews: Table
     outbox: list[Row] = field(default_factory=list)
     switches: dict[str, bool] = field(default_factory=dict)
     reporting: sqlite3.Connection = field(default_factory=lambda: _database(), compare=False, repr=False)
@@ -91,7 +102,10 @@ def open_company() -> Company:
         customers=customers, items=items, orders=orders, payments=_payments(orders), invoices=_invoices(orders),
         refunds=_refunds(), tickets=_tickets(), articles=_articles(), events=_events(), rooms=_rooms(),
         stock=_stock(items), shipments=_shipments(), people=_people(), leave=_leave(), shifts=_shifts(),
-        services=_services(), deployments=_deployments(), incidents=_incidents(),
+        services=records.services(), deployments=records.deployments(), incidents=records.incidents(),
+        campaigns=records.campaigns(), codes=records.codes(), subscribers=records.subscribers(),
+        suppliers=records.suppliers(), purchases=records.purchases(), repairs=records.repairs(),
+        spares=records.spares(), products=records.products(), reviews=records.reviews(),
         switches={"shipments_stopped": False, "deployments_frozen": False},
     )  # fmt: skip
 
@@ -269,31 +283,4 @@ def _shifts() -> Table:
         "id date slot site person_id",
         ("S-801", "2026-12-01", "early", "kendal", "P-17"), ("S-802", "2026-12-01", "late", "kendal", None),
         ("S-803", "2026-12-02", "early", "kendal", "P-16"), ("S-804", "2026-12-02", "late", "arnhem", None),
-    )  # fmt: skip
-
-
-def _services() -> Table:
-    return _table(
-        "id state version owner_team",
-        ("shop", "healthy", "4.18.2", "engineering"), ("checkout", "degraded", "2.9.0", "engineering"), ("search", "healthy", "1.7.4", "engineering"),
-        ("label-printer", "healthy", "0.9.1", "warehouse"), ("mailer", "healthy", "3.2.0", "engineering"),
-    )  # fmt: skip
-
-
-def _deployments() -> Table:
-    return _table(
-        "id service version environment state by started_at",
-        ("D-401", "checkout", "2.8.3", "production", "superseded", "P-19", "2026-11-23T10:05:00Z"),
-        ("D-402", "shop", "4.18.2", "production", "live", "P-18", "2026-11-26T14:30:00Z"),
-        ("D-403", "checkout", "2.9.0", "production", "live", "P-19", "2026-11-29T16:10:00Z"),
-        ("D-404", "search", "1.8.0", "staging", "live", "P-19", "2026-11-30T07:40:00Z"),
-        ("D-405", "mailer", "3.3.0", "production", "queued", "P-18", "2026-11-30T08:00:00Z"),
-    )  # fmt: skip
-
-
-def _incidents() -> Table:
-    return _table(
-        "id title severity state service opened_at",
-        ("INC-31", "Slow card payments", "major", "investigating", "checkout", "2026-11-29T17:20:00Z"),
-        ("INC-30", "Duplicate order mails", "minor", "resolved", "mailer", "2026-11-14T08:12:00Z"),
     )  # fmt: skip

@@ -5,7 +5,19 @@ The names are the servers' own names and the modules' names.
 
 import sys
 
-from pegboard.demo.servers import billing, calendar, helpdesk, infrastructure, orders, people, warehouse
+from pegboard.demo.servers import (
+    billing,
+    calendar,
+    catalogue,
+    helpdesk,
+    infrastructure,
+    marketing,
+    orders,
+    people,
+    purchasing,
+    warehouse,
+    workshop,
+)
 from pegboard.demo.servers.tools import Releases
 
 __all__ = ["SERVERS", "command"]
@@ -18,6 +30,10 @@ SERVERS: dict[str, Releases] = {
     "warehouse": warehouse.RELEASES,
     "people": people.RELEASES,
     "infrastructure": infrastructure.RELEASES,
+    "catalogue": catalogue.RELEASES,
+    "marketing": marketing.RELEASES,
+    "purchasing": purchasing.RELEASES,
+    "workshop": workshop.RELEASES,
 }
 
 
