@@ -78,17 +78,18 @@ async def small(store: SqliteStore, path: Path) -> None:
     with Figure("save_selection", path, 2000):
         for number in range(2000):
             kept = StoredSelection(selection_id=f"s{number}", principal="sam", expires_at=1.0, tools={"a": ("b", "c")})
-            await store.save_selection(kept, f"t{number}", float(number), trace)
+            await store.save_selection(kept)
+    for batch in (1, 200):
+        with Figure(f"a trace, in batches of {batch}", path, 2000):
+            for start in range(0, 2000, batch):
+                rows = [(f"t{batch}-{number}", float(number), trace) for number in range(start, start + batch)]
+                await store.save_traces(rows)
     with Figure("selection", path, 2000):
         for number in range(2000):
             await store.selection(f"s{number}")
     with Figure("halts", path, 2000):
         for _ in range(2000):
             await store.halts()
-    with Figure("open_call and close_call", path, 200):
-        for number in range(200):
-            await store.open_call(f"c{number}", 1.0, trace)
-            await store.close_call(f"c{number}", 2.0, "allowed")
 
 
 def catalog(count: int, folder: Path) -> Iterator[CatalogEntry]:

@@ -9,8 +9,9 @@ import pytest
 
 from pegboard import AccessTemplate, Board, RuntimeContext
 from pegboard.core.errors import ConfigError, InvalidEntryError
-from pegboard.engine.gate import VerdictKind
+from pegboard.engine.rollout import setting_of
 from pegboard.engine.selection import Outcome
+from pegboard.engine.verdict import VerdictKind
 
 ORDER = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
 TOOLS = [
@@ -50,6 +51,31 @@ def test_a_checked_call_is_bound_to_the_callers_own_selection(board):
         board.check_call("orders.get", {"order_id": "1"}, DANA, selection).verdict.kind is VerdictKind.UNKNOWN_OR_DENIED
     )
     assert board.check_call("orders.get", {}, SAM, selection).verdict.kind is VerdictKind.INVALID_ARGUMENTS
+
+
+def test_a_keyed_call_that_was_reported_is_answered_from_the_record_and_may_not_run_again(board):
+    selection = board.select("look the order up", SAM)
+    first = board.check_call("orders.get", {"order_id": "1"}, SAM, selection, key="k1", conversation="c1")
+    board.report(first.call_id, "done", {"content": []})
+    again = board.check_call("orders.get", {"order_id": "1"}, SAM, selection, key="k1", caller="program")
+    assert (again.verdict.allowed, again.succeeded, again.result) == (False, True, {"content": []})
+
+
+def test_someone_else_grants_what_a_caller_asked_for_and_a_denied_call_stays_denied():
+    risky = {**TOOLS[2], "risk": "destructive"}
+    with Board.from_tools([risky], ACCESS) as made:
+        selection = made.select("refund the order", DANA)
+        asked, other = (
+            made.check_call("orders.refund", {"order_id": number}, DANA, selection) for number in ("1", "2")
+        )
+        assert {one.approval_id for one in made.approvals()} == {asked.approval_id, other.approval_id}
+        with pytest.raises(ConfigError):
+            made.grant(asked.approval_id, by="dana")
+        made.grant(asked.approval_id, by="pat")
+        made.deny(other.approval_id, by="pat", why="no")
+        given = {"approval": asked.approval_id}
+        assert made.check_call("orders.refund", {"order_id": "1"}, DANA, selection, **given).verdict.allowed
+        assert "denied" in made.check_call("orders.refund", {"order_id": "2"}, DANA, selection).verdict.message
 
 
 def test_explain_tells_an_operator_why_a_tool_is_not_there(board):
@@ -94,3 +120,26 @@ def test_an_empty_configuration_opens_and_grants_nothing(tmp_path: Path):
     (tmp_path / "pegboard.toml").write_text("")
     with Board.open(tmp_path / "pegboard.toml") as made:
         assert made.select("anything", SAM).outcome is Outcome.NO_TOOL
+
+
+def test_a_shadow_costs_the_application_nothing_and_is_compared_with_what_it_called():
+    with Board.from_tools(TOOLS, ACCESS) as board:
+        name = board.shadow("look an order up", SAM, listed=["orders.get", "orders.refund"])
+        board.observe(name, "orders.get", valid=True, completed=True)
+        found = board._run(lambda: board._system.shadow.report())
+    assert (found["recall"]["value"], found["production_exposed"]) == (1.0, 1)
+
+
+def test_of_a_namespace_in_shadow_the_application_lists_its_own_tools_and_its_calls_are_labels():
+    with Board.from_tools(TOOLS, ACCESS) as board:
+        change = board._system.rollouts.change
+        board._run(lambda: change("orders", setting_of("shadow"), by="dana", why="a test"))
+        selection = board.select("look an order up", SAM, conversation="c1")
+        assert (selection.production, selection.tools) == (("orders",), ())
+        given = {"selection": selection, "conversation": "c1"}
+        answer = board.check_call("orders.get", {"order_id": "1"}, SAM, **given)
+        assert answer.verdict.allowed
+        board.report(answer.call_id, "done")
+        assert not board.check_call("orders.refund", {"order_id": "1"}, SAM, **given).verdict.allowed
+        found = board._run(lambda: board._system.shadow.report())
+    assert (found["recall"]["value"], found["recall"]["n"]) == (1.0, 1), "what sam may not use is no label"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pegboard.config.evaluation import Evaluation
 from pegboard.config.load import load_config, problems_of
 from pegboard.config.values import Config, RankingChoice, Trust
 from pegboard.core.catalog import Flow, Proposal, Reach, Risk
@@ -15,6 +16,7 @@ from pegboard.engine.compose import Curation
 from pegboard.engine.fallback import Action, Cause, FallbackRow
 from pegboard.engine.proposals import ProposeRule
 from pegboard.engine.trace import Record
+from pegboard.providers.capabilities import Api
 
 WHOLE = """
 environment = "staging"
@@ -100,7 +102,12 @@ environment = "development"
 record = "task"
 [evaluation]
 principal = "agent"
-anything = [1, 2]
+[arms.wide]
+selection = { limit = 16 }
+retrieval = { ranking = "words" }
+catalog = 3
+lock = "main.lock"
+target = "openai"
 """
 ENVIRON = {"CRM_TOKEN": "s3cret-crm", "WEB_KEY": "s3cret-web"}
 
@@ -163,7 +170,11 @@ def test_policy_and_selection_are_read_as_values(whole: Config):
         )
     }
     assert (made.namespaces_of, made.deadlines_s) == ({"crm": "customers"}, {"crm": 90.0})
-    assert whole.evaluation == {"principal": "agent", "anything": [1, 2]}
+    assert whole.evaluation == Evaluation(principal="agent")
+    (wide,) = whole.arms.values()
+    assert (wide.selection, wide.retrieval) == ({"limit": 16}, {"ranking": RankingChoice.WORDS})
+    assert (wide.catalog, wide.lock, wide.target) == (3, whole.file.parent / "main.lock", Api.OPENAI)
+    assert wide.said["lock"] == "main.lock"
 
 
 def test_servers_get_their_credentials_and_nothing_else(whole: Config, tmp_path: Path):
@@ -326,7 +337,7 @@ def test_what_is_wrong_is_named_with_its_place(
     assert "s3cret" not in f"{found.problem} {found.fix}"
 
 
-@pytest.mark.parametrize("part", ["identity", "limits", "policy", "arms", "names"])
+@pytest.mark.parametrize("part", ["names"])
 def test_a_part_whose_time_is_still_to_come_is_refused_and_not_ignored(part: str, tmp_path: Path):
     found = refused(tmp_path, f"[{part}]")
     assert found.problem == f"'{part}' is not available in this version"
@@ -335,9 +346,9 @@ def test_a_part_whose_time_is_still_to_come_is_refused_and_not_ignored(part: str
 def test_approvals_are_asked_before_the_named_risks_and_reaches(tmp_path: Path):
     (tmp_path / "pegboard.toml").write_text('[approvals]\nrisk = ["write"]\nreach = []\n')
     deployment = load_config(tmp_path / "pegboard.toml", {}).deployment()
-    assert (deployment.ask_before, deployment.ask_before_reach) == ({Risk.WRITE}, frozenset())
+    assert (deployment.approvals.risk, deployment.approvals.reach) == ({Risk.WRITE}, frozenset())
     unsaid = load_config(tmp_path / "nothing.toml", {}).deployment()
-    assert (unsaid.ask_before, unsaid.ask_before_reach) == ({Risk.DESTRUCTIVE}, {Reach.OPEN})
+    assert (unsaid.approvals.risk, unsaid.approvals.reach) == ({Risk.DESTRUCTIVE}, {Reach.OPEN})
 
 
 def test_an_endpoint_takes_its_key_from_the_environment_and_never_shows_it(tmp_path: Path):
@@ -354,7 +365,7 @@ def test_an_endpoint_takes_its_key_from_the_environment_and_never_shows_it(tmp_p
 
 def test_everything_that_is_wrong_is_found_at_once(tmp_path: Path):
     path = tmp_path / "pegboard.toml"
-    path.write_text('limt = 1\n[selection]\nlimit = "x"\n[profiles.a]\nscope = []\nroles = [1, 2]\n[identity]\n')
+    path.write_text('limt = 1\n[selection]\nlimit = "x"\n[profiles.a]\nscope = []\nroles = [1, 2]\n[names]\n')
     found = [str(error.where).partition(": ")[2] for error in problems_of(path, {})]
     assert found == [
         "limt",
@@ -362,7 +373,7 @@ def test_everything_that_is_wrong_is_found_at_once(tmp_path: Path):
         "profiles.a.scope",
         "profiles.a.roles[1]",
         "profiles.a.roles[2]",
-        "identity",
+        "names",
     ]
     with pytest.raises(ConfigError) as error:
         load_config(path, {})

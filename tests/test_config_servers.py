@@ -117,7 +117,7 @@ def test_an_entry_that_cannot_be_used_is_that_servers_problem(entry: Any, proble
         (b"{", "this file is not JSON: "),
         (b'{"mcpServers": {"a": {}, "a": {}}}', "the key 'a' stands twice in one object"),
         (b"[]", "this file has no table 'mcpServers'"),
-        (b'{"servers": {}}', "this file has no table 'mcpServers'"),
+        (b'{"server": {}}', "this file has no table 'mcpServers'"),
         (b'{"mcpServers": []}', "this file has no table 'mcpServers'"),
         (b"\xff", "this file is not UTF-8"),
         (None, "this file cannot be read: No such file or directory"),

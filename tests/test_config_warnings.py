@@ -44,5 +44,4 @@ def test_what_policy_will_never_let_in_is_a_warning(tmp_path: Path):
         "servers.mail": ["shares the namespace 'crm' with another server; equal tool names will collide"],
         "profiles.a.servers": ["approves the server 'crn', which is not configured; did you mean 'crm'?"],
         "profiles.a.approved_namespaces": ["approves the namespace 'crm', which [namespaces] does not"],
-        "servers.crm.trust": ["'follow' is not available in this version: changes wait for review"],
     }

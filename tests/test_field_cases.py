@@ -14,9 +14,12 @@ from pegboard.core.catalog import declare
 from pegboard.core.policy import AccessTemplate, Policy, Reason
 from pegboard.core.revocations import NO_REVOCATIONS
 from pegboard.engine.asking import SelectionSettings
-from pegboard.engine.gate import GateFacts, ProposedCall, VerdictKind, judge
+from pegboard.engine.facts import GateFacts
+from pegboard.engine.gate import judge
 from pegboard.engine.intake import Refusal, take_in, take_in_listing
+from pegboard.engine.limits import EMPTY_STANDING
 from pegboard.engine.selection import Outcome
+from pegboard.engine.verdict import ProposedCall, VerdictKind
 from tests.crm import AGENT, ENTRIES, ids, line, lock, pick, policy, schema, tool, view
 from tests.strategies import cases
 
@@ -123,7 +126,7 @@ def test_12_a_bare_name_resolves_inside_the_callers_own_eligible_set(tenant):
         (f"{other}.stock.getinventory", VerdictKind.UNKNOWN_OR_DENIED),
         ("getinventory", VerdictKind.UNKNOWN_OR_DENIED),
     ):
-        assert judge(ProposedCall(tool=name, arguments={}), facts).kind is verdict
+        assert judge(ProposedCall(tool=name, arguments={}), facts, EMPTY_STANDING).kind is verdict
 
 
 # 13 names: a second server changes no name of the first.
@@ -171,7 +174,7 @@ def test_15_a_reference_and_what_it_refers_to_are_served_and_checked_together():
         ({"f": "a", "g": "b"}, VerdictKind.ALLOWED),
         ({"g": "c"}, VerdictKind.INVALID_ARGUMENTS),
     ):
-        assert judge(ProposedCall(tool="crm.t", arguments=arguments), facts).kind is verdict
+        assert judge(ProposedCall(tool="crm.t", arguments=arguments), facts, EMPTY_STANDING).kind is verdict
 
 
 # 16 schema: a verdict for each tool; valid but odd is taken; the rest of the list survives.

@@ -17,11 +17,11 @@ from pegboard.core import errors
 from pegboard.core.lock import parse_lock
 from pegboard.engine.asking import SelectionSettings
 from pegboard.engine.fallback import DEFAULT_ROWS, Action, Cause
-from pegboard.engine.gate import Verdict
 from pegboard.engine.intake import take_in_lines
 from pegboard.engine.selection import Candidate, Selection
+from pegboard.engine.verdict import Verdict
 from pegboard.evaluation.fixtures import read_fixture
-from pegboard.service.gatekeeper import CallAnswer
+from pegboard.service.answering import CallAnswer
 from tests.cli.answers import ANSWERS, shape_of
 from tests.pages import DOCS, REFERENCE, blocks, tables
 

@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass, replace
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -16,24 +16,43 @@ from pegboard.adapters.files import LockFileAt
 from pegboard.adapters.mcp_settings import ServerSettings
 from pegboard.adapters.memory import MemoryLockFile, MemoryStore
 from pegboard.adapters.sqlite import SqliteStore
+from pegboard.adapters.token_settings import IntrospectionSettings, JwtSettings
 from pegboard.adapters.tokens import token_counter
+from pegboard.adapters.upstream import Session, UpstreamPool
 from pegboard.adapters.vector_cache import RememberingEncoder
 from pegboard.config.load import load_config
 from pegboard.config.values import Config, RankingChoice, Retrieval
 from pegboard.core.errors import ConfigError, UnreachableServerError
+from pegboard.service.approver import Approver
+from pegboard.service.audit import Audit
 from pegboard.service.calibrator import Calibrator
 from pegboard.service.deployment import Deployment
+from pegboard.service.dispatching import Dispatcher
 from pegboard.service.encoding import Encoders, Progress
+from pegboard.service.evaluator import Evaluator
 from pegboard.service.gatekeeper import Gatekeeper
+from pegboard.service.health import GuardedServers, HealthBook
+from pegboard.service.identity import Identity, TokenVerifier
 from pegboard.service.importer import Importer
+from pegboard.service.judging import Judging
+from pegboard.service.keys import Keys
 from pegboard.service.lockkeeper import LockKeeper
-from pegboard.service.ports import Clock, Encoder, LockFile, ToolServer, ToolServers
+from pegboard.service.observer import Observer
+from pegboard.service.observing import ObservedServers
+from pegboard.service.ports import Clock, Encoder, Ledger, LockFile, ToolServers
+from pegboard.service.pruner import Pruner
 from pegboard.service.published import Catalog
 from pegboard.service.refresher import Refresher
 from pegboard.service.replayer import Replayer
+from pegboard.service.rollout import Rollouts
 from pegboard.service.selector import Selector
+from pegboard.service.shadow import Shadow
+from pegboard.service.telemetry import QUIET, Telemetry
+from pegboard.service.traces import Traces
+from pegboard.service.tracing import TraceWriter
+from pegboard.service.watcher import Watcher
 
-__all__ = ["System", "build", "in_memory", "open_system", "packages", "read_config"]
+__all__ = ["Served", "System", "build", "identity_of", "in_memory", "open_system", "packages", "read_config", "served"]
 
 # The packages that a selection's bytes depend on; a trace names their versions.
 _PACKAGES = ("pegboard", "numpy", "pystemmer")
@@ -46,18 +65,50 @@ class System:
     """A running system: the service's verbs over one store and one lock."""
 
     store: SqliteStore | MemoryStore
+    ledger: Ledger
+    audit: Audit
     servers: ToolServers
+    health: HealthBook
+    pool: UpstreamPool | None
+    """None where the servers came from outside."""
+    watcher: Watcher
     catalog: Catalog
+    writer: TraceWriter
+    traces: Traces
+    telemetry: Telemetry
     selector: Selector
+    rollouts: Rollouts
+    observer: Observer
+    shadow: Shadow
     gatekeeper: Gatekeeper
+    approver: Approver
+    keys: Keys
     refresher: Refresher
     keeper: LockKeeper
     importer: Importer
+    pruner: Pruner
     calibrator: Calibrator
+    evaluator: Evaluator
     replayer: Replayer
 
+    def sessions(self) -> AbstractAsyncContextManager[None]:
+        """Keep sessions with servers open for the time of the body, as whoever serves many calls does."""
+        return nullcontext() if self.pool is None else self.pool.running()
+
+    async def flush(self) -> None:
+        """Write what is written behind: observations, traces, and what the audit still holds.
+
+        Raises:
+            StoreError: It could not all be written.
+        """
+        try:
+            await self.shadow.flush()
+        finally:
+            await self.writer.flush()
+            await self.audit.flush()
+
     def close(self) -> None:
-        """Close the store."""
+        """Close the store; what was not flushed before is lost."""
         self.store.close()
 
 
@@ -92,10 +143,38 @@ def build(config: Config, progress: Progress = lambda channel, done, total: None
         StoreError: The store cannot be opened.
     """
     servers = _Servers(config.reachable(), {n: s.problem for n, s in config.servers.items() if s.problem})
+    clock = SystemClock()
+    pool = UpstreamPool(servers, clock, shared={n for n, s in config.servers.items() if s.shared})
     channels = _channels(config.retrieval)
     store = SqliteStore.open(config.store)
     encoders = Encoders(channels, store, progress)
-    return _system(store, LockFileAt(config.lock), servers, SystemClock(), config.deployment(), encoders)
+    return _system(store, LockFileAt(config.lock), pool, clock, config.deployment(), encoders)
+
+
+def identity_of(config: Config, system: System) -> Identity:
+    """Return what makes a context of a credential, for a server of this deployment."""
+    return Identity(
+        config.identity,
+        system.keys,
+        system.store.contexts,
+        system.audit,
+        system.catalog.clock,
+        verifier=_verifier(config.tokens, system.catalog.clock),
+        profiles=config.profiles,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served(System):
+    """A running system, and how it finds out who asks: what a gateway serves."""
+
+    identity: Identity
+
+
+def served(config: Config, system: System) -> Served:
+    """Join a system to the identity that its configuration describes."""
+    parts = {one.name: getattr(system, one.name) for one in fields(system)}
+    return Served(**parts, identity=identity_of(config, system))
 
 
 def in_memory(
@@ -103,6 +182,7 @@ def in_memory(
     servers: ToolServers | None = None,
     clock: Clock | None = None,
     retrieval: Retrieval | None = None,
+    telemetry: Telemetry | None = None,
 ) -> System:
     """Build a system that keeps everything in this process.
 
@@ -111,8 +191,9 @@ def in_memory(
     """
     store = MemoryStore()
     encoders = Encoders(_channels(retrieval or Retrieval()), store)
-    servers = servers or _Servers({}, {})
-    return _system(store, MemoryLockFile(), servers, clock or SystemClock(), deployment, encoders)
+    clock = clock or SystemClock()
+    servers = servers or UpstreamPool(_Servers({}, {}), clock)
+    return _system(store, MemoryLockFile(), servers, clock, deployment, encoders, telemetry)
 
 
 def packages() -> dict[str, str]:
@@ -134,7 +215,7 @@ class _Servers:
     def names(self) -> tuple[str, ...]:
         return tuple(sorted({*self._settings, *self._problems}))
 
-    def connect(self, server: str) -> AbstractAsyncContextManager[ToolServer]:
+    def connect(self, server: str, principal: str | None = None) -> AbstractAsyncContextManager[Session]:
         if server in self._problems:
             raise UnreachableServerError(
                 server, self._problems[server], f"servers.{server}", "correct its configuration"
@@ -142,7 +223,7 @@ class _Servers:
         # Imported here: the protocol's library takes half of the time that a `pegboard select` takes, which needs none.
         from pegboard.adapters.mcp_client import McpServers
 
-        return McpServers(self._settings).connect(server)
+        return McpServers(self._settings).connect(server, principal)
 
 
 @cache
@@ -176,6 +257,31 @@ def _channels(chosen: Retrieval) -> dict[str, Encoder]:
     return channels
 
 
+def _verifier(tokens: JwtSettings | IntrospectionSettings | None, clock: Clock) -> TokenVerifier | None:
+    """Return what verifies access tokens, None where none is taken."""
+    if tokens is None:
+        return None
+    # Imported here: what verifies signatures takes 0.3 s to load, and only a server needs it.
+    from pegboard.adapters.egress import Egress
+    from pegboard.adapters.introspection import Introspection
+    from pegboard.adapters.jwks import KeySet, key_source
+    from pegboard.adapters.jwt import JwtVerifier
+
+    if isinstance(tokens, IntrospectionSettings):
+        return Introspection(tokens, Egress(operators=[tokens.url]), clock)
+    egress = Egress(operators=[tokens.issuer, *filter(None, [tokens.jwks_url])])
+    return JwtVerifier(tokens, KeySet(key_source(tokens, egress), clock), clock)
+
+
+def _telemetry() -> Telemetry:
+    """Return OpenTelemetry where its SDK is installed: without it nobody can listen."""
+    if find_spec("opentelemetry.sdk") is None:
+        return QUIET
+    from pegboard.adapters.telemetry import OpenTelemetry
+
+    return OpenTelemetry()
+
+
 def _system(
     store: SqliteStore | MemoryStore,
     lock_file: LockFile,
@@ -183,20 +289,57 @@ def _system(
     clock: Clock,
     deployment: Deployment,
     encoders: Encoders,
+    telemetry: Telemetry | None = None,
 ) -> System:
     encoding, count_tokens = token_counter()
-    complete = replace(deployment, encoding=encoding, count_tokens=count_tokens, packages=packages())
-    catalog = Catalog(store, store, lock_file, clock, complete, encoders, store)
+    depends = packages() if deployment.layer is None else {**packages(), "cedarpy": version("cedarpy")}
+    complete = replace(deployment, encoding=encoding, count_tokens=count_tokens, packages=depends)
+    telemetry = telemetry or _telemetry()
+    audit = Audit(store.audit, clock, telemetry)
+    writer = TraceWriter(store, clock, audit, complete.traces_kept_s, telemetry)
+    traces = Traces(store, writer, complete.selection_lifetime_s)
+    catalog = Catalog(store, store, lock_file, clock, complete, encoders, store, audit)
     keeper = LockKeeper(catalog)
+    health = HealthBook(servers.names(), clock)
+    guarded = GuardedServers(servers, health)
+    refresher = Refresher(catalog, guarded, keeper)
+    rollouts = Rollouts(store.rollout, catalog)
+    observer = Observer(rollouts, catalog, telemetry)
+    selector = Selector(catalog, store, writer, rollouts, observer, telemetry)
+    judging, approver = Judging(catalog, store, store.ledger, rollouts), Approver(store.ledger, audit, clock)
     return System(
         store=store,
-        servers=servers,
+        ledger=store.ledger,
+        audit=audit,
+        writer=writer,
+        traces=traces,
+        telemetry=telemetry,
+        servers=guarded,
+        health=health,
+        pool=servers if isinstance(servers, UpstreamPool) else None,
+        watcher=Watcher(lambda names: refresher.refresh(names), servers, health, clock, complete.polls_s),
         catalog=catalog,
-        selector=Selector(catalog, store),
-        gatekeeper=Gatekeeper(catalog, store, servers),
-        refresher=Refresher(catalog, servers),
+        selector=selector,
+        rollouts=rollouts,
+        observer=observer,
+        shadow=Shadow(selector, observer, rollouts, telemetry),
+        gatekeeper=Gatekeeper(
+            catalog,
+            judging,
+            Dispatcher(judging, ObservedServers(guarded, telemetry, clock)),
+            store.ledger,
+            approver,
+            writer,
+            audit,
+            telemetry,
+        ),
+        approver=approver,
+        keys=Keys(store.keys, audit, clock),
+        refresher=refresher,
         keeper=keeper,
         importer=Importer(catalog, keeper),
+        pruner=Pruner(catalog, store),
         calibrator=Calibrator(catalog),
-        replayer=Replayer(catalog, store),
+        evaluator=Evaluator(catalog),
+        replayer=Replayer(catalog, traces),
     )

@@ -11,9 +11,10 @@ import anyio
 
 from pegboard.adapters.memory import MemoryStore
 from pegboard.adapters.sqlite import SqliteStore
-from pegboard.core.catalog import CatalogEntry, declare
+from pegboard.core.catalog import CatalogEntry, Risk, declare
 from pegboard.core.revocations import Revocation
 from pegboard.core.snapshot import Snapshot
+from pegboard.engine.ledger import Approval, Line
 from pegboard.service.ports import Head, Listing, StoredSelection
 
 Store = MemoryStore | SqliteStore
@@ -31,6 +32,31 @@ SEND = tool("mail", "send", "Sends 📨.")
 HALT = Revocation(target="crm.list", why="leaks", by="dana@acme", since=5.0)
 SELECTION = StoredSelection(
     selection_id="sel_1", principal="sam@acme", expires_at=90.0, tools={"crm_list": ("crm.list", LIST.schema_hash)}
+)
+LINE = Line(
+    call_id="call_1",
+    trace_id="tr_1",
+    identity="sha256:sam",
+    principal="sam@acme",
+    at=10.0,
+    tool_id="mail.send",
+    schema_hash=SEND.schema_hash,
+    arguments="sha256:args",
+    risk=Risk.WRITE,
+)
+APPROVAL = Approval(
+    approval_id="apr_1",
+    identity="sha256:sam",
+    principal="sam@acme",
+    principals=frozenset({"sam", "sam@acme"}),
+    tool_id="mail.send",
+    schema_hash=SEND.schema_hash,
+    arguments="sha256:args",
+    shown={"to": "kim", "copies": 2, "cc": ["é", None]},
+    reasons=("risk", "flow"),
+    earlier=("call_a", "call_b"),
+    asked_at=5.0,
+    expires_at=50.0,
 )
 
 
@@ -61,7 +87,7 @@ def publish(store: Store, number: int, *found: CatalogEntry, listings: tuple[Lis
 
 
 def save_selection(store: Store) -> None:
-    anyio.run(store.save_selection, SELECTION, "tr_1", 1.0, b"{}")
+    anyio.run(store.save_selection, SELECTION)
 
 
 @contextmanager

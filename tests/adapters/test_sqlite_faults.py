@@ -14,10 +14,11 @@ import pytest
 
 from pegboard.adapters.sqlite import SqliteStore
 from pegboard.adapters.sqlite_rows import pack_ids
+from pegboard.adapters.sqlite_schema import STEPS
 from pegboard.core.errors import StoreError
 from pegboard.core.snapshot import Snapshot
 from pegboard.service.ports import Listing
-from tests.adapters.store_cases import GET, HALT, LIST, SELECTION, SEND, another_account, publish, save_selection, tool
+from tests.adapters.store_cases import GET, HALT, LIST, SEND, another_account, publish, save_selection, tool
 
 
 @pytest.fixture
@@ -105,6 +106,7 @@ def test_verify_looks_at_what_no_load_would_notice(store: SqliteStore, path: Pat
 @pytest.mark.parametrize("column", ["traces", "documents", "selections", "listings"])
 def test_a_damaged_record_is_an_error_and_not_an_answer(store: SqliteStore, path: Path, column: str) -> None:
     save_selection(store)
+    anyio.run(store.save_traces, [("tr_1", 1.0, b"{}")])
     anyio.run(store.keep, "policy", "sha256:1", b"{}")
     anyio.run(store.keep_listings, [Listing(server="crm", fetched_at=1.0, entries=())])
     field = {"selections": "tools", "listings": "refused"}.get(column, "body")
@@ -163,7 +165,7 @@ def _foreign(path: Path) -> None:
     [
         (_garbage, "no Pegboard store"),
         (_truncated, "damaged"),
-        (_newer, r"format 99; this release reads up to 1"),
+        (_newer, rf"format 99; this release reads up to {len(STEPS)}"),
         (_foreign, "another application"),
         (Path.mkdir, "cannot be opened"),
     ],
@@ -228,7 +230,7 @@ def test_a_full_disk_leaves_the_version_before(path: Path) -> None:
             lambda: publish(store, 2, *many, listings=listed),
             lambda: anyio.run(store.keep_listings, listed),
             lambda: anyio.run(store.keep, "index", "sha256:1", os.urandom(400_000)),
-            lambda: anyio.run(store.save_selection, SELECTION, "tr_1", 1.0, os.urandom(400_000)),
+            lambda: anyio.run(store.save_traces, [("tr_1", 1.0, b"{}"), ("tr_2", 1.0, os.urandom(400_000))]),
         ):
             with pytest.raises(StoreError, match="full") as error:
                 write()
@@ -236,7 +238,7 @@ def test_a_full_disk_leaves_the_version_before(path: Path) -> None:
         assert anyio.run(store.head) == head
         assert anyio.run(store.load, 1) == Snapshot.of(1, [LIST])
         assert anyio.run(store.listings) == ()
-        assert anyio.run(store.selection, "sel_1") is None
+        assert anyio.run(store.trace, "tr_1") is None
         assert anyio.run(store.verify).bad == ()
         publish(store, 2, LIST, SEND)
 
@@ -249,7 +251,6 @@ def test_a_locked_store_is_read_and_every_write_says_so(store: SqliteStore, path
             lambda: publish(store, 2, SEND),
             lambda: anyio.run(store.keep_listings, []),
             lambda: anyio.run(store.halt, HALT),
-            lambda: anyio.run(store.open_call, "c", 1.0, b"{}"),
             lambda: save_selection(store),
         ):
             with pytest.raises(StoreError, match="locked by another process") as error:
@@ -277,7 +278,7 @@ def test_a_trace_waits_for_another_process_without_holding_up_the_loop(path: Pat
     async def run(store: SqliteStore, other: sqlite3.Connection) -> None:
         other.execute("BEGIN IMMEDIATE")
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(store.save_trace, "t", 1.0, b"{}")
+            tasks.start_soon(store.save_traces, [("t", 1.0, b"{}")])
             await anyio.wait_all_tasks_blocked()
             # Reached while the trace waits: had it blocked the loop, it would have timed out first.
             other.execute("COMMIT")

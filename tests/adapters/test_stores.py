@@ -12,7 +12,16 @@ from pegboard.core.catalog import CatalogEntry, declare, with_row
 from pegboard.core.errors import StoreError
 from pegboard.core.lock import Lock
 from pegboard.core.snapshot import Snapshot
-from pegboard.service.ports import Head, Listing, PolicyStore, SnapshotStore, TraceStore, Verification
+from pegboard.service.ports import (
+    AuditStore,
+    Head,
+    Ledger,
+    Listing,
+    PolicyStore,
+    SnapshotStore,
+    TraceStore,
+    Verification,
+)
 from tests.adapters.store_cases import HALT, LIST, OPEN, SELECTION, SEND, Store, listing, publish
 from tests.strategies import cases, entries, lock_line
 
@@ -23,9 +32,10 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
         yield opened
 
 
-def test_every_store_is_all_three_ports(store: Store) -> None:
-    ports: tuple[SnapshotStore, PolicyStore, TraceStore] = (store, store, store)
-    assert len(ports) == 3
+def test_every_store_is_all_its_ports(store: Store) -> None:
+    ports: tuple[SnapshotStore, PolicyStore, TraceStore, Ledger, AuditStore]
+    ports = (store, store, store, store.ledger, store.audit)
+    assert len(ports) == 5
 
 
 def test_an_empty_store_serves_no_version(store: Store) -> None:
@@ -172,34 +182,34 @@ def test_a_document_is_kept_as_it_first_was(store: Store) -> None:
     assert anyio.run(run) == [b"\x00one", b"", None]
 
 
-def test_a_selection_is_kept_with_its_trace(store: Store) -> None:
+def test_a_selection_is_kept_once(store: Store) -> None:
     async def run() -> None:
-        await store.save_selection(SELECTION, "tr_1", 3.0, b"{}")
+        await store.save_selection(SELECTION)
+        with pytest.raises(StoreError):
+            await store.save_selection(replace(SELECTION, principal="dana"))
         assert await store.selection("sel_1") == SELECTION
         assert await store.selection("sel_2") is None
-        assert await store.trace("tr_1") == b"{}"
-        assert await store.trace("tr_2") is None
 
     anyio.run(run)
 
 
-@pytest.mark.parametrize(("selection", "trace"), [("sel_1", "tr_2"), ("sel_2", "tr_1")])
-def test_an_id_is_used_once_and_then_neither_is_kept(store: Store, selection: str, trace: str) -> None:
+@pytest.mark.parametrize("batch", [["tr_2", "tr_1"], ["tr_2", "tr_2"]])
+def test_a_batch_of_traces_is_kept_whole_or_not_at_all(store: Store, batch: list[str]) -> None:
     async def run() -> None:
-        await store.save_selection(SELECTION, "tr_1", 3.0, b"first")
+        await store.save_traces([])
+        await store.save_traces([("tr_0", 3.0, b"first"), ("tr_1", 4.0, b"{}")])
         with pytest.raises(StoreError):
-            await store.save_selection(replace(SELECTION, selection_id=selection), trace, 4.0, b"second")
-        assert await store.traces(9) == (("tr_1", 3.0),)
-        assert await store.trace("tr_1") == b"first"
-        assert await store.selection("sel_2") is None
+            await store.save_traces([(name, 5.0, b"second") for name in batch])
+        assert await store.traces(9) == (("tr_1", 4.0), ("tr_0", 3.0))
+        assert await store.trace("tr_0") == b"first"
+        assert await store.trace("tr_2") is None
 
     anyio.run(run)
 
 
 def test_the_newest_traces_come_first(store: Store) -> None:
     async def run() -> None:
-        for name, at in (("a", 2.0), ("b", 3.0), ("c", 1.0), ("d", 3.0)):
-            await store.save_trace(name, at, b"")
+        await store.save_traces([(name, at, b"") for name, at in (("a", 2.0), ("b", 3.0), ("c", 1.0), ("d", 3.0))])
         assert await store.traces(3) == (("d", 3.0), ("b", 3.0), ("a", 2.0))
         assert await store.traces(0) == ()
         assert await store.traces(-1) == ()
@@ -207,24 +217,9 @@ def test_the_newest_traces_come_first(store: Store) -> None:
     anyio.run(run)
 
 
-def test_a_call_is_opened_once_and_ends_one_way(store: Store) -> None:
-    async def run() -> None:
-        await store.open_call("c1", 1.0, b"{}")
-        with pytest.raises(StoreError):
-            await store.open_call("c1", 2.0, b"{}")
-        await store.close_call("c1", 3.0, "allowed")
-        await store.close_call("c1", 4.0, "allowed")
-        with pytest.raises(StoreError):
-            await store.close_call("c1", 5.0, "outcome_unknown")
-        with pytest.raises(StoreError):
-            await store.close_call("c2", 5.0, "allowed")
-
-    anyio.run(run)
-
-
 def test_many_tasks_may_use_one_store_at_once(store: Store) -> None:
     async def ask(number: int) -> None:
-        await store.save_trace(f"t{number}", float(number), b"x" * number)
+        await store.save_traces([(f"t{number}", float(number), b"x" * number)])
         await store.halt(replace(HALT, target=f"crm.t{number}"))
         assert await store.trace(f"t{number}") == b"x" * number
 

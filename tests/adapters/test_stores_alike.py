@@ -26,9 +26,8 @@ _steps = st.one_of(
     st.tuples(st.just("resume"), _names),
     st.tuples(st.just("lock"), _found),
     st.tuples(st.just("keep"), _names, st.binary(max_size=3)),
-    st.tuples(st.just("select"), _names, _names),
-    st.tuples(st.just("open"), _names),
-    st.tuples(st.just("close"), _names, st.sampled_from(["allowed", "outcome_unknown"])),
+    st.tuples(st.just("select"), _names),
+    st.tuples(st.just("trace"), st.lists(_names, max_size=3)),
 )
 
 
@@ -64,12 +63,10 @@ async def _ask(store: Store, verb: str, *given: Any) -> Any:
             return await store.lock_version(Lock.of(map(lock_line, found)), at=1.0)
         case "keep", (name, body):
             return await store.keep("kind", name, body)
-        case "select", (name, trace):
-            return await store.save_selection(replace(SELECTION, selection_id=name), trace, 1.0, trace.encode())
-        case "open", (name,):
-            return await store.open_call(name, 1.0, b"{}")
-        case "close", (name, outcome):
-            return await store.close_call(name, 2.0, outcome)
+        case "select", (name,):
+            return await store.save_selection(replace(SELECTION, selection_id=name))
+        case "trace", (names,):
+            return await store.save_traces([(name, 1.0, name.encode()) for name in names])
     raise AssertionError(verb)
 
 

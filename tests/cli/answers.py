@@ -18,11 +18,19 @@ ENTRY = _keys(
     "annotations",
 )
 LINE = _keys("tool", "hash", "access", "risk", "reach", "flow", "by", "at", "server")
-DRAFT = _keys("tool", "kind", "hash", "access", "risk", "reach", "flow")
+DRAFT = _keys("tool", "kind", "hash", "access", "risk", "reach", "flow", "reasons", "findings")
 SERVER = _keys(
-    *("server", "status", "added", "changed", "removed", "same", "held", "refused", "findings", "error", "seconds"),
+    *("server", "status", "added", "changed", "removed", "same", "held", "holds", "refused", "findings", "followed"),
+    *("revoked", "lifted", "alarm", "steps", "error", "seconds"),
 )
 REFUSED = _keys("name", "reason")
+APPROVAL: Shape = {
+    **_keys("approval_id", "state", "tool_id", "schema_hash", "arguments", "principal", "reasons"),
+    "earlier[]": _keys("call_id", "tool_id", "at"),
+    **_keys("asked_at", "expires_at", "by", "decided_at", "used_by"),
+}
+KEY = ("key_id", "name", "workload", "role", "scopes", "state", "by", "made_at", "expires_at", "revoked_at")
+GUARDED = _keys("measure", "value", "n", "min", "problem")
 
 ERROR: Shape = {"error": _keys("kind", "message", "where", "fix")}
 
@@ -33,6 +41,7 @@ ANSWERS: dict[str, Shape] = {
         **_keys("catalog_version", "published"),
         "servers[]": SERVER,
         **_keys("tools", "ask_before", "locked", "fix"),
+        "switched[]": _keys("file", "backup"),
     },
     "doctor": {**_keys("ok"), "findings[]": _keys("check", "level", "message", "where", "fix")},
     "refresh": {**_keys("catalog_version", "published"), "servers[]": SERVER},
@@ -53,6 +62,9 @@ ANSWERS: dict[str, Shape] = {
     "catalog export": _keys("catalog_version", "exported", "file"),
     "catalog import": {**_keys("catalog_version", "imported", "locked", "removed"), "refused[]": REFUSED},
     "catalog verify": _keys("versions", "rows", "bad"),
+    "catalog lint": {**_keys("catalog_version", "total"), "problems[]": _keys("tool", "check", "problem", "where")},
+    "catalog curate": _keys("tool", "file", "summary", "keywords", "examples", "catalog_version"),
+    "catalog prune": _keys("applied", "versions", "kept", "needed", "rows", "policies", "bytes"),
     "select": {
         **_keys("selection_id", "trace_id", "outcome", "cause", "view"),
         "confidence": _keys("fits", "best", "minimum"),
@@ -69,20 +81,96 @@ ANSWERS: dict[str, Shape] = {
     },
     "explain": {
         **_keys("eligible", "total", "removed_by"),
-        "tool": _keys("tool_id", "eligible", "reasons"),
+        "tool": _keys("tool_id", "eligible", "reasons", "rules"),
         "ranking[]": _keys("tool_id", "rank", "score", "parts"),
         **_keys("outcome"),
     },
     "call": _keys(
-        "verdict", "tool_id", "message", "path", "constraint", "result", "trace_id", "approval_id", "operator"
+        *("verdict", "tool_id", "message", "path", "constraint", "recorded", "result", "trace_id", "approval_id"),
+        "operator",
     ),
-    "traces list": {"traces[]": _keys("trace_id", "at", "kind", "outcome", "principal", "tools")},
+    "policy check": {
+        **_keys("ok"),
+        "policies[]": _keys("policy", "file", "effect", "actions", "log_only"),
+        "problems[]": _keys("file", "policy", "problem"),
+        "notes[]": _keys("file", "policy", "problem"),
+    },
+    "policy test": {
+        **_keys("passed"),
+        "tests[]": _keys("name", "tool", "action", "expected", "found", "reasons", "problem", "passed"),
+    },
+    "policy report": {**_keys("traces"), "policies[]": _keys("policy", "selections", "tools", "calls", "last")},
+    "approvals list": {"approvals[]": APPROVAL},
+    "approvals grant": APPROVAL,
+    "approvals deny": APPROVAL,
+    "keys create": _keys(*KEY, "key"),
+    "keys list": {"keys[]": _keys(*KEY)},
+    "keys revoke": _keys("name", "revoked"),
+    "traces list": {
+        "traces[]": {
+            **_keys("trace_id", "at", "kind", "outcome", "principal", "tools", "selection_id"),
+            "calls[]": _keys("trace_id", "tool_id", "verdict"),
+        }
+    },
     "traces show": {},
+    "traces export": _keys("traces"),
+    "traces prune": _keys("removed"),
+    "audit list": {"events[]": _keys("number", "at", "kind", "body", "hash")},
+    "audit verify": _keys("events", "broken", "last"),
+    "audit export": {"events[]": _keys("number", "at", "kind", "body", "hash")},
+    "eval": {
+        **_keys("catalog_version", "open"),
+        "fixtures": _keys("file", "digest", "tasks"),
+        **_keys("encoding", "arms", "sweep", "knee"),
+        "thresholds[]": _keys("measure", "slice", "arm", "min", "max", "value", "passed", "waived", "reason"),
+        "regressions[]": _keys("measure", "was", "now", "difference"),
+        **_keys("notes", "passed"),
+    },
+    "fixtures check": {
+        **_keys("tasks", "categories", "overlap"),
+        "problems[]": _keys("task_id", "rule", "what", "error"),
+    },
+    "fixtures new": {**_keys("file", "written"), "proposals[]": _keys("task", "tools")},
+    "fixtures from-traces": {
+        **_keys("file", "written"),
+        "proposals[]": _keys("task", "principal", "acceptable"),
+        **_keys("without_text"),
+    },
     "calibrate": {
         **_keys("tasks", "answerable", "unanswerable", "kept", "rejected", "channels", "file"),
         "skipped[]": _keys("task_id", "reason"),
     },
-    "replay": {"traces[]": _keys("trace_id", "grade", "equal", "diff")},
+    "replay": {
+        "traces[]": {
+            **_keys("trace_id", "grade", "equal", "diff", "outcome"),
+            "tools": _keys("added", "dropped", "changed", "moved"),
+        },
+        "summary": {
+            **_keys("total", "equal", "different", "verifiable", "entering", "leaving"),
+            "outcomes[]": _keys("was", "now", "traces"),
+        },
+    },
+    "serve": _keys("ready", "url", "mcp", "api", "port"),
+    "shadow report": {
+        **_keys("since", "selections", "calls"),
+        "recall": _keys("value", "low", "high", "n", "reason"),
+        **_keys("exposed", "production_exposed"),
+        "tokens": _keys("offered", "listed"),
+        "missed[]": _keys("tool_id", "calls"),
+        "namespaces[]": {
+            **_keys("namespace", "setting", "calls"),
+            "recall": _keys("value", "low", "high", "n", "reason"),
+            **_keys("exposed", "production_exposed"),
+        },
+    },
+    "rollout show": {
+        "namespaces[]": {**_keys("namespace", "setting"), "guards[]": GUARDED},
+        "history[]": {
+            **_keys("number", "namespace", "setting", "was", "by", "why", "at", "automatic"),
+            "evidence": {"guards[]": GUARDED, **_keys("waived")},
+        },
+    },
+    "rollout set": {**_keys("namespace", "asked", "changed"), "guards[]": GUARDED, **_keys("problems")},
     "halt": _keys("target", "why", "by", "since", "expires_at"),
     "resume": _keys("target", "resumed", "halted"),
 }

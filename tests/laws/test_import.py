@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-HEAVY = ("mcp", "onnxruntime", "tokenizers", "bpe_openai", "starlette", "pydantic", "httpx", "uvicorn", "openai")
+HEAVY = ("mcp", "onnxruntime", "tokenizers", "bpe_openai", "starlette", "pydantic", "httpx", "uvicorn")
+HEAVY += ("openai", "cedarpy")
 PURE = ("pegboard.core.policy", "pegboard.core.snapshot", "pegboard.policy.table")
 
 

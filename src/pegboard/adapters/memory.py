@@ -5,20 +5,25 @@ The same contract as a store on disk, checks included; nothing outlives the proc
 
 import threading
 from collections.abc import Collection, Mapping, Sequence
+from math import inf
 
+from pegboard.adapters.memory_audit import MemoryAudit
+from pegboard.adapters.memory_keys import MemoryContexts, MemoryKeys
+from pegboard.adapters.memory_ledger import MemoryLedger
+from pegboard.adapters.memory_rollout import MemoryRollout
 from pegboard.adapters.store_errors import no_version, overtaken, refused
 from pegboard.core.catalog import CatalogEntry, to_row
 from pegboard.core.lock import Lock
 from pegboard.core.names import digest, short
 from pegboard.core.revocations import Revocation
 from pegboard.core.snapshot import Snapshot, snapshot_digest
-from pegboard.service.ports import Head, Listing, StoredSelection, Verification
+from pegboard.service.ports import Discarded, Head, Listing, StoredSelection, Verification
 
 __all__ = ["MemoryLockFile", "MemoryStore"]
 
 
 class MemoryStore:
-    """`SnapshotStore`, `PolicyStore` and `TraceStore` in memory. Safe from several threads."""
+    """All stores in memory, some of them objects of their own, as `ledger` is. Safe from several threads."""
 
     def __init__(self) -> None:
         # INVARIANT: no method awaits while it holds the guard, so a method is one step for every other.
@@ -29,13 +34,15 @@ class MemoryStore:
         self._rows: dict[str, CatalogEntry] = {}
         self._contents: dict[tuple[str, str, str], CatalogEntry] = {}
         self._halts: dict[str, Revocation] = {}
+        self._suspended: dict[str, Revocation] = {}
         self._locks: list[str] = []
         self._documents: dict[tuple[str, str], bytes] = {}
         self._selections: dict[str, StoredSelection] = {}
         self._traces: dict[str, tuple[float, bytes]] = {}
-        self._calls: dict[str, tuple[float, bytes]] = {}
-        self._outcomes: dict[str, tuple[float, str]] = {}
         self._vectors: dict[tuple[str, str], bytes] = {}
+        self.ledger, self.audit = MemoryLedger(), MemoryAudit()
+        self.keys, self.contexts = MemoryKeys(), MemoryContexts()
+        self.rollout = MemoryRollout()
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
@@ -82,10 +89,16 @@ class MemoryStore:
                 self._listings.pop(server, None)
             self._keep_listings(listings)
 
-    async def listings(self) -> tuple[Listing, ...]:
-        """Return the last listing of each server, by name."""
+    async def listings(self, servers: Collection[str] | None = None) -> tuple[Listing, ...]:
+        """Return the last listing of each server, or of these, by name."""
         with self._guard:
-            return tuple(self._listings[server] for server in sorted(self._listings))
+            wanted = self._listings if servers is None else self._listings.keys() & set(servers)
+            return tuple(self._listings[server] for server in sorted(wanted))
+
+    async def listing_stamps(self) -> dict[str, object]:
+        """Return each server's listing itself, which is never changed."""
+        with self._guard:
+            return dict(self._listings)
 
     async def live(self) -> tuple[tuple[str, str, str], ...]:
         """Return the (tool id, schema hash, server) of everything that servers last listed."""
@@ -97,6 +110,31 @@ class MemoryStore:
         """Return the newest stored entry of this server's tool with this declared content, or None."""
         with self._guard:
             return self._contents.get((tool_id, schema_hash, server))
+
+    async def discard(
+        self, versions: Collection[int], contents: Collection[tuple[str, str]], *, apply: bool
+    ) -> Discarded:
+        """Remove versions and the entries that nothing refers to then."""
+        with self._guard:
+            gone = {number for number in versions if number in self._heads and number != max(self._heads)}
+            kept = [one.entries for number, one in self._snapshots.items() if number not in gone]
+            kept += [listing.entries for listing in self._listings.values()]
+            used = {entry.row for entries in kept for entry in entries}
+            lost = {
+                row: entry
+                for row, entry in self._rows.items()
+                if row not in used and (entry.tool_id, entry.schema_hash) not in contents
+            }
+            if apply:
+                for number in gone:
+                    del self._snapshots[number], self._heads[number]
+                for row, entry in lost.items():
+                    del self._rows[row]
+                    self._contents.pop((entry.tool_id, entry.schema_hash, entry.source_server), None)
+                self._contents.update(
+                    ((one.tool_id, one.schema_hash, one.source_server), one) for one in self._rows.values()
+                )
+            return Discarded(versions=len(gone), rows=len(lost))
 
     async def verify(self) -> Verification:
         """Compute every digest anew."""
@@ -126,6 +164,18 @@ class MemoryStore:
         with self._guard:
             return self._halts.pop(target, None) is not None
 
+    async def suspended(self) -> tuple[Revocation, ...]:
+        """Return what refreshes have revoked, by target."""
+        with self._guard:
+            return tuple(self._suspended[target] for target in sorted(self._suspended))
+
+    async def suspend(self, revocations: Sequence[Revocation], *, lifted: Collection[str] = ()) -> None:
+        """Revoke tools on a refresh's behalf and lift others."""
+        with self._guard:
+            self._suspended.update({one.target: one for one in revocations})
+            for target in lifted:
+                self._suspended.pop(target, None)
+
     async def lock_version(self, lock: Lock, *, at: float) -> str:
         """Return `<n>-<digest>` of this state of the lock; a state that is not the last becomes a new version."""
         del at  # nothing here reads it back
@@ -144,12 +194,22 @@ class MemoryStore:
         with self._guard:
             return self._documents.get((kind, digest))
 
-    async def save_selection(self, selection: StoredSelection, trace_id: str, at: float, trace: bytes) -> None:
-        """Keep a selection and its trace, both or neither."""
+    async def documents(self, kind: str) -> tuple[str, ...]:
+        """Return the digests of the kept documents of one kind, sorted."""
+        with self._guard:
+            return tuple(sorted(digest for one, digest in self._documents if one == kind))
+
+    async def forget(self, kind: str, digests: Collection[str]) -> None:
+        """Remove documents that nothing refers to any more."""
+        with self._guard:
+            for one in digests:
+                self._documents.pop((kind, one), None)
+
+    async def save_selection(self, selection: StoredSelection) -> None:
+        """Keep a selection, before its answer returns."""
         with self._guard:
             if selection.selection_id in self._selections:
                 raise refused(f"there is a selection {selection.selection_id!r} already")
-            self._save_trace(trace_id, at, trace)
             self._selections[selection.selection_id] = selection
 
     async def selection(self, selection_id: str) -> StoredSelection | None:
@@ -157,37 +217,42 @@ class MemoryStore:
         with self._guard:
             return self._selections.get(selection_id)
 
-    async def save_trace(self, trace_id: str, at: float, trace: bytes) -> None:
-        """Keep the trace of a call."""
+    async def save_traces(self, traces: Sequence[tuple[str, float, bytes]]) -> None:
+        """Keep traces as (trace id, time, record), all or none."""
         with self._guard:
-            self._save_trace(trace_id, at, trace)
+            new: dict[str, tuple[float, bytes]] = {}
+            for trace_id, at, body in traces:
+                if trace_id in self._traces or trace_id in new:
+                    raise refused(f"there is a trace {trace_id!r} already")
+                new[trace_id] = (at, body)
+            self._traces.update(new)
 
     async def trace(self, trace_id: str) -> bytes | None:
         """Return one trace, None where there is none."""
         with self._guard:
             return self._traces[trace_id][1] if trace_id in self._traces else None
 
-    async def traces(self, limit: int) -> tuple[tuple[str, float], ...]:
+    async def traces(
+        self, limit: int, *, since: float = 0.0, until: float | None = None, skip: int = 0
+    ) -> tuple[tuple[str, float], ...]:
         """Return ids and times of the newest traces, newest first; of one time, the one written last comes first."""
+        end = inf if until is None else until
         with self._guard:
-            last_first = [(trace_id, at) for trace_id, (at, _) in reversed(self._traces.items())]
-        return tuple(sorted(last_first, key=lambda found: -found[1])[: max(0, limit)])
+            last_first = [(id_, at) for id_, (at, _) in reversed(self._traces.items()) if since <= at < end]
+        return tuple(sorted(last_first, key=lambda found: -found[1])[skip:][: max(0, limit)])
 
-    async def open_call(self, call_id: str, at: float, record: bytes) -> None:
-        """Write a call to the ledger before it is dispatched."""
+    async def prune(self, before: float, now: float, limit: int) -> int:
+        """Remove the oldest traces from before *before* and selections that expired before *now*; say how many."""
         with self._guard:
-            if call_id in self._calls:
-                raise refused(f"there is a call {call_id!r} already")
-            self._calls[call_id] = (at, record)
-
-    async def close_call(self, call_id: str, at: float, outcome: str) -> None:
-        """Write how the call ended; the same again changes nothing."""
-        with self._guard:
-            if call_id not in self._calls:
-                raise refused(f"there is no call {call_id!r} in the ledger")
-            _, found = self._outcomes.setdefault(call_id, (at, outcome))
-            if found != outcome:
-                raise refused(f"the call {call_id!r} ended as {found!r} and cannot end as {outcome!r}")
+            old = sorted((at, trace_id) for trace_id, (at, _) in self._traces.items() if at < before)[:limit]
+            gone = sorted((one.expires_at, id_) for id_, one in self._selections.items() if one.expires_at < now)[
+                :limit
+            ]
+            for _, trace_id in old:
+                del self._traces[trace_id]
+            for _, selection_id in gone:
+                del self._selections[selection_id]
+            return len(old) + len(gone)
 
     async def vectors(self, model_id: str, digests: Collection[str]) -> dict[str, bytes]:
         """Return the vectors that are kept of these texts."""
@@ -217,11 +282,6 @@ class MemoryStore:
         for listing in listings:
             self._store(listing.entries)
             self._listings[listing.server] = listing
-
-    def _save_trace(self, trace_id: str, at: float, trace: bytes) -> None:
-        if trace_id in self._traces:
-            raise refused(f"there is a trace {trace_id!r} already")
-        self._traces[trace_id] = (at, trace)
 
 
 class MemoryLockFile:

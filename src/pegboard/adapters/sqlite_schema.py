@@ -58,6 +58,59 @@ STEPS: tuple[tuple[str, ...], ...] = (
         " PRIMARY KEY (model_id, digest)) WITHOUT ROWID",
         "CREATE TABLE prepared (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, body BLOB NOT NULL)",
     ),
+    # The ledger with what the gate asks of it, approvals, and the operators' stream. `number` grows with each line.
+    # An index that names `ended` holds only the lines that its question is about, however long the ledger grows.
+    (
+        "DROP TABLE calls",
+        "CREATE TABLE ledger (number INTEGER PRIMARY KEY, call_id TEXT NOT NULL UNIQUE, trace_id TEXT NOT NULL,"
+        " identity TEXT NOT NULL, principal TEXT NOT NULL, conversation TEXT, at REAL NOT NULL, tool_id TEXT NOT NULL,"
+        " schema_hash TEXT NOT NULL, arguments TEXT NOT NULL, key TEXT, risk TEXT NOT NULL, flow TEXT NOT NULL,"
+        " cost REAL NOT NULL, approval_id TEXT, record BLOB NOT NULL, ended TEXT, closed_at REAL, result BLOB)",
+        "CREATE UNIQUE INDEX ledger_by_key ON ledger (identity, key)"
+        " WHERE key IS NOT NULL AND (ended IS NULL OR ended <> 'not_sent')",
+        "CREATE INDEX ledger_by_content ON ledger (identity, tool_id, arguments, at)"
+        " WHERE ended IS NULL OR ended <> 'not_sent'",
+        "CREATE INDEX ledger_by_unknown ON ledger (identity, tool_id, arguments, at)"
+        " WHERE ended IS NULL OR ended = 'outcome_unknown'",
+        "CREATE INDEX ledger_by_time ON ledger (identity, at, cost)",
+        "CREATE INDEX ledger_by_flow ON ledger (identity, flow, at)"
+        " WHERE flow <> '' AND (ended IS NULL OR ended <> 'not_sent')",
+        "CREATE INDEX ledger_by_conversation ON ledger (identity, conversation, flow, at)"
+        " WHERE flow <> '' AND (ended IS NULL OR ended <> 'not_sent')",
+        "CREATE TABLE callers (identity TEXT PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE approvals (number INTEGER PRIMARY KEY, approval_id TEXT NOT NULL UNIQUE, identity TEXT NOT NULL,"
+        " tool_id TEXT NOT NULL, schema_hash TEXT NOT NULL, arguments TEXT NOT NULL, body BLOB NOT NULL,"
+        " asked_at REAL NOT NULL, expires_at REAL NOT NULL, state TEXT NOT NULL, by TEXT, decided_at REAL,"
+        " used_by TEXT)",
+        "CREATE INDEX approvals_by_binding ON approvals (identity, tool_id, arguments, schema_hash)",
+        "CREATE INDEX approvals_by_state ON approvals (state)",
+        "CREATE TABLE audit (number INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, body BLOB NOT NULL,"
+        " hash TEXT NOT NULL)",
+        "CREATE INDEX selections_by_expiry ON selections (expires_at)",
+        # What refreshes have revoked, apart from the operators' halts.
+        "CREATE TABLE suspensions (target TEXT PRIMARY KEY, why TEXT NOT NULL, by TEXT NOT NULL, since REAL NOT NULL,"
+        " expires_at REAL)",
+    ),
+    # Who may present what, and what applications stated of their callers: secrets are there by their digests alone.
+    (
+        "CREATE TABLE keys (number INTEGER PRIMARY KEY, key_id TEXT NOT NULL UNIQUE, name TEXT NOT NULL,"
+        " workload TEXT NOT NULL, role TEXT NOT NULL, scopes TEXT, digest TEXT NOT NULL, by TEXT NOT NULL,"
+        " made_at REAL NOT NULL, expires_at REAL, revoked_at REAL)",
+        "CREATE UNIQUE INDEX keys_in_use ON keys (name) WHERE revoked_at IS NULL",
+        "CREATE TABLE contexts (digest TEXT PRIMARY KEY, stage TEXT, flags TEXT NOT NULL, clearance INTEGER,"
+        " by TEXT NOT NULL, at REAL NOT NULL, expires_at REAL NOT NULL)",
+        "CREATE INDEX contexts_by_expiry ON contexts (expires_at)",
+    ),
+    # Which namespaces are served to whom, how that came to be, and what was observed of it. Operators' own records.
+    (
+        "CREATE TABLE rollout (number INTEGER PRIMARY KEY, namespace TEXT NOT NULL, setting TEXT NOT NULL,"
+        " was TEXT NOT NULL, by TEXT NOT NULL, why TEXT NOT NULL, at REAL NOT NULL, automatic INTEGER NOT NULL,"
+        " evidence TEXT NOT NULL)",
+        "CREATE TABLE conversations (conversation TEXT PRIMARY KEY, number INTEGER NOT NULL, at REAL NOT NULL)",
+        "CREATE INDEX conversations_by_time ON conversations (at)",
+        "CREATE TABLE observed (number INTEGER PRIMARY KEY, at REAL NOT NULL, body BLOB NOT NULL)",
+        "CREATE INDEX observed_by_time ON observed (at)",
+    ),
 )
 
 

@@ -1,32 +1,34 @@
-"""Traces, stored selections and the ledger of calls in SQLite.
-
-An id is used once: a second record under it is refused, and how a call ended is written once.
-"""
+"""Traces and stored selections in SQLite. An id is used once: a second record under it is refused."""
 
 import json
+import math
 import sqlite3
+from collections.abc import Iterable
 from typing import Any
 
-from pegboard.adapters.sqlite_rows import checked, pack, read_pair, unpack
+from pegboard.adapters.sqlite_rows import checked, packer, read_pair, unpack
 from pegboard.adapters.sqlite_schema import writing
-from pegboard.adapters.store_errors import damaged, refused
+from pegboard.adapters.store_errors import damaged
 from pegboard.core.names import parse_json
 from pegboard.service.ports import StoredSelection
 
-__all__ = ["close_call", "open_call", "save_selection", "save_trace", "selection", "trace", "traces"]
+__all__ = ["prune", "save_selection", "save_traces", "selection", "trace", "traces"]
 
 
-def save_selection(
-    connection: sqlite3.Connection, found: StoredSelection, trace_id: str, at: float, trace: bytes
-) -> None:
-    """Keep a selection and its trace, both or neither."""
+_PRUNE_TRACES = "DELETE FROM traces WHERE rowid IN (SELECT rowid FROM traces WHERE at < ? ORDER BY at LIMIT ?)"
+_PRUNE_SELECTIONS = (
+    "DELETE FROM selections WHERE rowid IN"
+    " (SELECT rowid FROM selections WHERE expires_at < ? ORDER BY expires_at LIMIT ?)"
+)
+
+
+def save_selection(connection: sqlite3.Connection, found: StoredSelection) -> None:
+    """Keep a selection."""
     tools = json.dumps({alias: list(meant) for alias, meant in found.tools.items()}, ensure_ascii=False)
-    packed = pack(trace)
     with writing(connection):
         connection.execute(
             "INSERT INTO selections VALUES (?, ?, ?, ?)", (found.selection_id, found.principal, found.expires_at, tools)
         )
-        connection.execute("INSERT INTO traces (trace_id, at, body) VALUES (?, ?, ?)", (trace_id, at, packed))
 
 
 def selection(connection: sqlite3.Connection, selection_id: str) -> StoredSelection | None:
@@ -47,11 +49,13 @@ def selection(connection: sqlite3.Connection, selection_id: str) -> StoredSelect
     return StoredSelection(selection_id=selection_id, principal=principal, expires_at=expires_at, tools=meant)
 
 
-def save_trace(connection: sqlite3.Connection, trace_id: str, at: float, body: bytes) -> None:
-    """Keep the trace of a call."""
-    packed = pack(body)
+def save_traces(connection: sqlite3.Connection, found: Iterable[tuple[str, float, bytes]]) -> None:
+    """Keep traces, all or none."""
+    frames = packer()
+    # Packed before the transaction: nobody waits for that.
+    rows = [(trace_id, at, frames.compress(body)) for trace_id, at, body in found]
     with writing(connection):
-        connection.execute("INSERT INTO traces (trace_id, at, body) VALUES (?, ?, ?)", (trace_id, at, packed))
+        connection.executemany("INSERT INTO traces (trace_id, at, body) VALUES (?, ?, ?)", rows)
 
 
 def trace(connection: sqlite3.Connection, trace_id: str) -> bytes | None:
@@ -60,35 +64,21 @@ def trace(connection: sqlite3.Connection, trace_id: str) -> bytes | None:
     return None if found is None else unpack(found[0], f"the trace {trace_id!r} cannot be unpacked")
 
 
-def traces(connection: sqlite3.Connection, limit: int) -> tuple[tuple[str, float], ...]:
+def traces(
+    connection: sqlite3.Connection, limit: int, since: float = 0.0, until: float | None = None, skip: int = 0
+) -> tuple[tuple[str, float], ...]:
     """Return ids and times of the newest traces, newest first; of one time, the one written last comes first."""
     found = connection.execute(
-        "SELECT trace_id, at FROM traces ORDER BY at DESC, number DESC LIMIT ?", (max(0, limit),)
+        "SELECT trace_id, at FROM traces WHERE at >= ? AND at < ? ORDER BY at DESC, number DESC LIMIT ? OFFSET ?",
+        (since, math.inf if until is None else until, max(0, limit), skip),
     )
     return tuple(
         (trace_id, at) for trace_id, at in (checked(row, f"the trace {row[0]!r}", str, float) for row in found)
     )
 
 
-def open_call(connection: sqlite3.Connection, call_id: str, at: float, record: bytes) -> None:
-    """Write a call to the ledger before it is dispatched."""
-    packed = pack(record)
+def prune(connection: sqlite3.Connection, before: float, now: float, limit: int) -> int:
+    """Remove the oldest traces and the selections that expired first, at most *limit* of each."""
     with writing(connection):
-        connection.execute("INSERT INTO calls (call_id, opened_at, record) VALUES (?, ?, ?)", (call_id, at, packed))
-
-
-def close_call(connection: sqlite3.Connection, call_id: str, at: float, outcome: str) -> None:
-    """Write how a call ended; the same again changes nothing.
-
-    Raises:
-        StoreError: There is no such call, or it ended otherwise.
-    """
-    with writing(connection):
-        found = connection.execute("SELECT outcome FROM calls WHERE call_id = ?", (call_id,)).fetchone()
-        if found is None:
-            raise refused(f"there is no call {call_id!r} in the ledger")
-        if found[0] not in (None, outcome):
-            raise refused(f"the call {call_id!r} ended as {found[0]!r} and cannot end as {outcome!r}")
-        connection.execute(
-            "UPDATE calls SET closed_at = coalesce(closed_at, ?), outcome = ? WHERE call_id = ?", (at, outcome, call_id)
-        )
+        traces_gone = connection.execute(_PRUNE_TRACES, (before, limit)).rowcount
+        return traces_gone + connection.execute(_PRUNE_SELECTIONS, (now, limit)).rowcount

@@ -1,17 +1,23 @@
 """`catalog verify` in SQLite: every digest computed anew, every reference followed, nothing believed.
 
 It goes on after each fault, so that one damaged row does not hide the others. What has no digest (halts, traces,
-selections, calls) is held against the kinds of its columns here, and read whole when it is used.
+selections) is held against the kinds of its columns here, and read whole when it is used.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
+from pegboard.adapters.sqlite_approvals import SELECT_APPROVAL, read_approval
+from pegboard.adapters.sqlite_audit import SELECT_EVENT, read_event
 from pegboard.adapters.sqlite_catalog import manifest_ids
+from pegboard.adapters.sqlite_ledger import SELECT_LINE, read_line
+from pegboard.adapters.sqlite_rollout import SELECT_CHANGE, read_change
 from pegboard.adapters.sqlite_rows import TIMES, checked, key, read_entry, read_reasons, unpack, unpack_ids, unpacker
 from pegboard.adapters.sqlite_schema import reading
 from pegboard.core.catalog import CatalogEntry
+from pegboard.core.chain import START, chained
 from pegboard.core.errors import StoreError
 from pegboard.core.snapshot import snapshot_digest
 from pegboard.service.ports import Verification
@@ -20,7 +26,7 @@ __all__ = ["verify"]
 
 
 def verify(connection: sqlite3.Connection) -> Verification:
-    """Check the file's structure, every row, manifest, version, listing and document."""
+    """Check the file's structure, every row, manifest, version, listing, document, call, approval and event."""
     with reading(connection):
         rows: dict[int, CatalogEntry] = {}
         bad = [line for check in _CHECKS for line in _faults(check(connection, rows))]
@@ -112,6 +118,63 @@ def _documents(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry]) ->
             yield error.problem
 
 
+def _records(
+    select: str, read: Callable[[Sequence[Any]], object]
+) -> Callable[[sqlite3.Connection, Mapping[int, CatalogEntry]], Iterator[str]]:
+    def check(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry]) -> Iterator[str]:
+        for row in connection.execute(select):
+            try:
+                read(row)
+            except StoreError as error:
+                yield error.problem
+
+    return check
+
+
+def _contradictions(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry]) -> Iterator[str]:
+    for statement, what in _CONTRADICTIONS:
+        for (name,) in connection.execute(statement):
+            yield what.format(name)
+
+
+def _chain(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry]) -> Iterator[str]:
+    before, expected = START, 1
+    for row in connection.execute(f"{SELECT_EVENT} ORDER BY number"):
+        if row[0] != expected:
+            yield f"the audit goes on with the event {row[0]} where {expected} should stand"
+        try:
+            event = read_event(row)
+            if event.hash != chained(before, event.number, event.at, event.kind, event.body):
+                yield f"the event {event.number} of the audit does not follow from the one before"
+        except StoreError as error:
+            yield error.problem
+        before, expected = str(row[4]), row[0] + 1
+
+
+# What no row says by itself: a statement that finds the name of what is wrong, and what is wrong with it.
+_CONTRADICTIONS = (
+    (
+        "SELECT call_id FROM ledger WHERE (ended IS NULL) <> (closed_at IS NULL) ORDER BY number",
+        "the call {!r} in the ledger has an end without a time, or a time without an end",
+    ),
+    (
+        "SELECT call_id FROM ledger WHERE identity NOT IN (SELECT identity FROM callers) ORDER BY number",
+        "the call {!r} in the ledger is of a caller without a sequence",
+    ),
+    (
+        "SELECT call_id FROM ledger l WHERE approval_id IS NOT NULL AND (ended IS NULL OR ended <> 'not_sent') AND NOT"
+        " EXISTS (SELECT 1 FROM approvals a WHERE a.approval_id = l.approval_id AND a.used_by = l.call_id)"
+        " ORDER BY number",
+        "the call {!r} in the ledger ran under an approval that was not used by it",
+    ),
+    (
+        "SELECT approval_id FROM approvals a WHERE (state = 'used') <> (used_by IS NOT NULL) OR (state = 'used' AND NOT"
+        " EXISTS (SELECT 1 FROM ledger l WHERE l.call_id = a.used_by AND l.approval_id = a.approval_id))"
+        " ORDER BY number",
+        "the approval {!r} is used by no call, or by one that does not name it",
+    ),
+)
+
 # In this order: what a later row of the table needs, an earlier one has read.
 _CHECKS: tuple[Callable[[sqlite3.Connection, dict[int, CatalogEntry]], Iterator[str]], ...] = (
     _structure,
@@ -122,6 +185,11 @@ _CHECKS: tuple[Callable[[sqlite3.Connection, dict[int, CatalogEntry]], Iterator[
     _references,
     _listings,
     _documents,
+    _records(SELECT_LINE, read_line),
+    _records(SELECT_APPROVAL, read_approval),
+    _records(SELECT_CHANGE, read_change),
+    _contradictions,
+    _chain,
 )
 
 

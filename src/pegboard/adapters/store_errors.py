@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from pegboard.core.errors import StoreError
 
-__all__ = ["damaged", "is_busy", "no_version", "overtaken", "refused", "store_error", "translated"]
+__all__ = ["damaged", "is_busy", "no_call", "no_version", "overtaken", "refused", "store_error", "translated"]
 
 _FREE = "free some space and try again"
 _FREE_OR_CHECK = "free some space, or check the disk, and try again"
@@ -112,6 +112,11 @@ def no_version(number: int) -> StoreError:
     return StoreError(
         problem=f"there is no catalog version {number}", fix="'pegboard catalog versions' lists those there are"
     )
+
+
+def no_call(call_id: str) -> StoreError:
+    """A call is closed that was never opened here."""
+    return refused(f"there is no call {call_id!r} in the ledger")
 
 
 def refused(what: str) -> StoreError:

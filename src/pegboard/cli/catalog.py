@@ -16,6 +16,7 @@ from pegboard.adapters.files import (
 from pegboard.cli.command import Subcommands, as_json
 from pegboard.cli.entries import granted, shown_entry
 from pegboard.cli.errors import DONE, NO
+from pegboard.cli.linting import curate, lint
 from pegboard.cli.naming import meant
 from pegboard.cli.opening import opened, operator_name, run
 from pegboard.cli.printing import counted, facts, note, print_json, print_text, say, stamp, table
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from pegboard.service.published import Published
     from pegboard.wiring import System
 
-__all__ = ["catalog"]
+__all__ = ["catalog", "imported"]
 
 _SUMMARY = 72
 
@@ -40,6 +41,10 @@ _SUMMARY = 72
 @click.group(cls=Subcommands)
 def catalog() -> None:
     """The catalog: what is in it, its versions, files in and out."""
+
+
+catalog.add_command(lint)
+catalog.add_command(curate)
 
 
 @catalog.command("list")
@@ -179,7 +184,7 @@ def import_tools(path: str, approve: str | None) -> int:
     PATH is a catalog file of JSON Lines, or a folder of saved listings, one *.json a server.
     """
     with opened() as (_, system):
-        report = _imported(system, path, approve)
+        report = imported(system, path, approve)
         waiting = 0 if as_json() else run(system.catalog.current).waiting
     if as_json():
         print_json(report.to_json())
@@ -214,6 +219,36 @@ def verify() -> int:
     return NO if found.bad else DONE
 
 
+@catalog.command()
+@click.option(
+    "--keep",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="The newest versions that stay.",
+)
+@click.option("--apply", is_flag=True, help="Remove what is shown.")
+def prune(keep: int, apply: bool) -> int:
+    """Say which old versions nothing needs, and remove them with --apply.
+
+    What is served stays, what a selection may still call, what a trace refers to, and what the lock names.
+    """
+    with opened() as (_, system):
+        found = run(lambda: system.pruner.prune(keep, apply=apply))
+    if as_json():
+        print_json(found.to_json())
+        return DONE
+    for version in found.versions:
+        say(("removed" if apply else "would go", "yellow"), version)
+    parts = counted(len(found.versions), "version"), counted(found.rows, "row"), f"{found.policies:,} kept policies"
+    note(", ".join(parts), f"({found.size_bytes / 1e6:.1f} MB)", "removed" if apply else "that nothing needs")
+    note(f"{counted(found.kept, 'version')} stay, {found.needed:,} of them for traces alone")
+    if not apply and (found.versions or found.rows or found.policies):
+        note("`pegboard catalog prune --apply` removes them")
+    return DONE
+
+
 def _row(entry: CatalogEntry, policy: Policy) -> tuple[str | tuple[str, str], ...]:
     line = granted(entry, policy)
     words = one_line(entry.summary or entry.description or entry.title or "", _SUMMARY)
@@ -246,7 +281,8 @@ async def _rolled_back(system: "System", name: str) -> dict[str, Json]:
     return {"from": head.version, "catalog_version": published.view.snapshot.version, "waiting": published.waiting}
 
 
-def _imported(system: "System", path: str, approve: str | None) -> "ImportReport":
+def imported(system: "System", path: str, approve: str | None) -> "ImportReport":
+    """Take in a catalog file, or a folder of saved listings."""
     by = operator_name()
     if os.path.isdir(path):
         folder = read_listings_folder(path)
@@ -257,7 +293,8 @@ def _imported(system: "System", path: str, approve: str | None) -> "ImportReport
         return run(lambda: system.importer.listings(listings, unread=unread, approve=approve, by=by))
     file = read_catalog_file(path)
     lines = [tool.value for tool in file.tools]
-    return run(lambda: system.importer.lines(lines, unread=_unread(file.problems), approve=approve, by=by))
+    unread = _unread(file.problems)
+    return run(lambda: system.importer.lines(lines, server=file.server, unread=unread, approve=approve, by=by))
 
 
 def _unread(problems: Iterable[Problem]) -> list[tuple[str, str]]:

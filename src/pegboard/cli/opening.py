@@ -6,6 +6,8 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,17 +22,24 @@ if TYPE_CHECKING:
     from pegboard.config.values import Config
     from pegboard.wiring import System
 
-__all__ = ["opened", "operator_name", "run"]
+__all__ = ["opened", "operator_name", "run", "without_policies"]
 
 _Result = TypeVar("_Result")
+
+# The system that this command has open.
+_OPEN: ContextVar["System | None"] = ContextVar("open", default=None)
 
 # How a service manager and a closed terminal tell a process to end; the second is not on every system.
 _ENDS = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
 
 
 @contextmanager
-def opened() -> Iterator[tuple["Config", "System"]]:
+def opened(
+    change: Callable[["Config"], "Config"] = lambda config: config,
+) -> Iterator[tuple["Config", "System"]]:
     """Read the configuration and open the system it describes, for one command.
+
+    *change* is for what a command has other than the deployment.
 
     Raises:
         ConfigError: The file cannot be read, or a setting in it is wrong.
@@ -47,11 +56,18 @@ def opened() -> Iterator[tuple["Config", "System"]]:
             fix="`pegboard init` writes one, and --config names another",
         )
     config = read_config(path)
-    system = build(config, _encoding)
+    system = build(change(config), _encoding)
+    told = _OPEN.set(system)
     try:
         yield config, system
     finally:
+        _OPEN.reset(told)
         system.close()
+
+
+def without_policies(config: "Config") -> "Config":
+    """Leave the Cedar policies out of what is opened: a command that decides nothing must not fail where they do."""
+    return replace(config, policies={})
 
 
 def run(verb: Callable[[], Awaitable[_Result]]) -> _Result:
@@ -66,9 +82,20 @@ def run(verb: Callable[[], Awaitable[_Result]]) -> _Result:
 
 async def _until_told(verb: Callable[[], Awaitable[_Result]]) -> _Result:
     with anyio.CancelScope() as scope, _listening(scope) as told:
-        # A verb that comes to its end all the same has its answer shown, as after Ctrl-C.
-        return await verb()
+        try:
+            # A verb that comes to its end all the same has its answer shown, as after Ctrl-C.
+            return await verb()
+        finally:
+            await _written()
     raise ToldToEnd(told[0])
+
+
+async def _written() -> None:
+    """Write what the open system writes behind, told to end or not: the loop of this verb ends here."""
+    system = _OPEN.get()
+    if system is not None:
+        with anyio.CancelScope(shield=True):
+            await system.flush()
 
 
 @contextmanager

@@ -41,6 +41,12 @@ def _caller(command: _Function) -> _Function:
 )
 @click.option("--require", metavar="TOOL", multiple=True, help="A tool this step has in any case; may be repeated.")
 @click.option("--loaded", metavar="TOOL", multiple=True, help="A tool the conversation has already; may be repeated.")
+@click.option(
+    "--for",
+    "target",
+    type=click.Choice(["openai", "openai-chat", "anthropic", "gemini", "mcp"]),
+    help="Also shape the tools for this model API, and say what is lost.",
+)
 @click.option("--answer-without-tool", is_flag=True, help="The agent may answer by itself where no tool fits.")
 def select(
     tasks: tuple[str, ...],
@@ -50,6 +56,7 @@ def select(
     budget: int | None,
     require: tuple[str, ...],
     loaded: tuple[str, ...],
+    target: str | None,
     answer_without_tool: bool,
 ) -> int:
     """Select the few tools that fit TASK, for one caller.
@@ -77,7 +84,9 @@ def select(
     with opened() as (config, system):
         context = config.context(profile, stage=stage)
         selection, operator, published = run(lambda: selected(system, context))
-    if as_json():
+    if target is not None:
+        _shape(selection, target, published, operator)
+    elif as_json():
         print_json(selection.to_json(operator))
     else:
         _show(selection, published, operator)
@@ -139,6 +148,25 @@ def _show(selection: "Selection", published: "Published", operator: Mapping[str,
     say((f"{selection.selection_id}  trace {selection.trace_id}", "dim"))
 
 
+def _shape(selection: "Selection", target: str, published: "Published", operator: dict[str, Json]) -> None:
+    """Print the tools as one model API takes them, and on the way what was lost or held back."""
+    from pegboard.providers.capabilities import Api
+    from pegboard.providers.rendering import render
+
+    rendered = render(selection, Api(target))
+    if as_json():
+        print_json(rendered.to_json(operator))
+        return
+    print_json(rendered.payload)
+    for one in rendered.report:
+        if one.held is not None:
+            note((one.tool_id, "bold"), ("is held back:", "yellow"), one.held)
+        for loss in one.losses:
+            note((one.tool_id, "bold"), ("loses", "yellow"), loss.what, (loss.path, "dim"))
+    note((f"{selection.outcome}: {selection.message} {selection.selection_id}", "dim"))
+    _show_operator(selection, operator, published)
+
+
 def _row(one: "Candidate", published: "Published") -> tuple[Cell, ...]:
     line = published.lock.lines.get(one.tool.tool_id)
     rank = "" if one.rank is None else str(one.rank)
@@ -167,7 +195,8 @@ def _show_explanation(found: "Explanation", published: "Published") -> None:
             say((found.tool, "bold"), ("is not in the catalog", "yellow"))
             _suggest(found.tool, [one.tool_id for one in published.view.snapshot.entries])
         elif found.reasons:
-            say((found.tool, "bold"), ("is not eligible:", "yellow"), ", ".join(map(str, found.reasons)))
+            rules = (f"({', '.join(found.rules)})", "dim") if found.rules else ""
+            say((found.tool, "bold"), ("is not eligible:", "yellow"), ", ".join(map(str, found.reasons)), rules)
         else:
             say((found.tool, "bold"), ("is eligible", "green"))
     if found.ranking:

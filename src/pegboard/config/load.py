@@ -5,22 +5,29 @@ names the key and its place; what is merely odd (a template that states too litt
 warning, since policy fails closed on it.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pegboard.config.curation import curated, tenants_of, written_file
+from pegboard.config.evaluation import Evaluation, ModelEndpoint
+from pegboard.config.identity import IdentityPart, resolved_identity
 from pegboard.config.mcp_servers import parts_of
 from pegboard.config.parsers import At, Problems
-from pegboard.config.reading import is_there, placed, read_text
+from pegboard.config.policies import policies_at, unmatched
+from pegboard.config.reading import is_there, placed, read_text, read_toml
 from pegboard.config.sections import FILE
-from pegboard.config.servers import ServerPart, UnresolvedError, over, resolve, secret
-from pegboard.config.values import Approvals, Config, Endpoint, Notice, RankingChoice, Retrieval, ServerConfig
+from pegboard.config.servers import EndpointPart, ModelPart, ServerPart, UnresolvedError, over, resolve, secret
+from pegboard.config.values import Config, Endpoint, Notice, RankingChoice, Retrieval, ServerConfig
 from pegboard.config.warnings import warnings_of
 from pegboard.core.errors import ConfigError
 from pegboard.core.names import parse_json
+from pegboard.engine.approvals import ApprovalRules
 from pegboard.engine.asking import SelectionSettings
+from pegboard.engine.guards import Guards
+from pegboard.engine.limits import Limits
+from pegboard.gateway.settings import GatewaySettings
 from pegboard.retrieval.calibration import Calibration
 
 __all__ = ["CALIBRATION", "load_config", "problems_of"]
@@ -45,9 +52,12 @@ def load_config(path: Path, environ: Mapping[str, str]) -> Config:
 
 
 def problems_of(path: Path, environ: Mapping[str, str]) -> tuple[ConfigError, ...]:
-    """Return everything that is wrong with a configuration; nothing where it loads."""
+    """Return everything that is wrong with a configuration; nothing where it loads.
+
+    Of Cedar policies only the first problem: `pegboard policy check` tells all.
+    """
     try:
-        _load(path, environ)
+        _load(path, environ).deployment()
     except Problems as problems:
         return problems.errors
     except ConfigError as error:
@@ -56,18 +66,25 @@ def problems_of(path: Path, environ: Mapping[str, str]) -> tuple[ConfigError, ..
 
 
 def _load(path: Path, environ: Mapping[str, str]) -> Config:
-    said = FILE(_toml(path), At(str(path)))
+    said = FILE(read_toml(path), At(str(path)))
     folder = path.parent
     files = said.get("mcp_config", ())
     servers, notices = _servers(path, said.get("servers", {}), files, environ)
     namespaces = said.get("namespaces", {})
     environment = said.get("environment", "production")
+    identity, tokens = resolved_identity(said.get("identity", IdentityPart()), path, environment, environ)
     parts: dict[str, Any] = {
         "access": said.get("access", {}),
-        "tools": said.get("tools", {}),
-        "evaluation": said.get("evaluation", {}),
+        "tools": curated(path, said),
+        "curation": written_file(path, said),
+        "policies": policies_at(path, said.get("policy", {}).get("cedar", ())),
+        "tenants": tenants_of(said),
+        "evaluation": _evaluation(path, said.get("evaluation", {}), environ),
+        "arms": said.get("arms", {}),
         "retrieval": _retrieval(path, said.get("retrieval", {}), environ),
-        "approvals": said.get("approvals", Approvals()),
+        "approvals": said.get("approvals", ApprovalRules()),
+        "limits": said.get("limits", Limits()),
+        "guards": said.get("rollout", Guards()),
         **said.get("dimensions", {}),
         **said.get("traces", {}),
     }
@@ -78,6 +95,9 @@ def _load(path: Path, environ: Mapping[str, str]) -> Config:
         lock=said.get("lock", folder / "pegboard.lock"),
         servers=servers,
         mcp_config=files,
+        identity=identity,
+        gateway=said.get("gateway", GatewaySettings()),
+        tokens=tokens,
         namespaces=namespaces,
         selection=SelectionSettings(
             **said.get("selection", {}), namespaces=namespaces, calibration=_calibration(folder / CALIBRATION)
@@ -89,7 +109,8 @@ def _load(path: Path, environ: Mapping[str, str]) -> Config:
         **parts,
     )
     absent = () if is_there(path) else (Notice(where=str(path), problem="there is no such file; the defaults stand"),)
-    return replace(config, warnings=(*absent, *notices, *warnings_of(config)))
+    empty = unmatched(path, said.get("policy", {}).get("cedar", ()))
+    return replace(config, warnings=(*absent, *notices, *empty, *warnings_of(config)))
 
 
 def _calibration(path: Path) -> Calibration | None:
@@ -110,27 +131,31 @@ def _retrieval(path: Path, said: dict[str, Any], environ: Mapping[str, str]) -> 
     part = said.get("endpoint")
     endpoint = None
     if part is not None:
-        try:
-            key = None if part.credential is None else secret(part.credential, environ)
-        except UnresolvedError as error:
-            at = At(str(path), "retrieval.endpoint.credential")
-            raise ConfigError(str(error), str(at), "set it, or leave the credential out") from None
+        key = _key(part, At(str(path), "retrieval.endpoint.credential"), environ)
         endpoint = Endpoint(url=part.url, model=part.model, dimensions=part.dimensions, key=key)
     return Retrieval(ranking=said.get("ranking", RankingChoice.BEST), endpoint=endpoint)
 
 
-def _toml(path: Path) -> dict[str, Any]:
-    if not is_there(path):
-        return {}
+def _evaluation(path: Path, said: dict[str, Any], environ: Mapping[str, str]) -> Evaluation:
+    part: ModelPart | None = said.get("model")
+    if part is None:
+        return Evaluation(principal=said.get("principal"))
+    model = ModelEndpoint(
+        api=part.api,
+        url=part.url,
+        model=part.model,
+        key=_key(part, At(str(path), "evaluation.model.credential"), environ),
+        timeout_s=part.timeout_s,
+        turns=part.turns,
+    )
+    return Evaluation(principal=said.get("principal"), model=model)
+
+
+def _key(part: EndpointPart | ModelPart, at: At, environ: Mapping[str, str]) -> str | None:
     try:
-        return tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        problem = str(error)
-    except RecursionError:
-        problem = "it is nested too deeply"
-    except ValueError:  # Python's own bound on the digits that it converts
-        problem = "a number in it has too many digits"
-    raise ConfigError(f"this file is not TOML: {problem}", str(path), "correct it there")
+        return None if part.credential is None else secret(part.credential, environ)
+    except UnresolvedError as error:
+        raise ConfigError(str(error), str(at), "set it, or leave the credential out") from None
 
 
 def _store(address: str, path: Path) -> Path:
@@ -156,8 +181,7 @@ def _servers(
     for file in files:
         parts, found = parts_of(file)
         notices += found
-        for name, part in parts.items():
-            origin = str(At(str(file), "mcpServers").key(name))
+        for name, (part, origin) in parts.items():
             if name in declared:
                 notices.append(Notice(where=origin, problem=f"left out: {declared[name][1]} stands for this name"))
             else:

@@ -33,7 +33,6 @@ __all__ = [
     "section",
     "text",
     "texts",
-    "untouched",
     "wrong",
 ]
 
@@ -232,11 +231,6 @@ def at_most_one_of(table: Mapping[str, object], *keys: str) -> None:
 def later(_: Any, at: At) -> None:
     """Refuse a part that a later version brings: what was written must not be ignored."""
     raise wrong(at, f"{_last(at)} is not available in this version", "remove it")
-
-
-def untouched(value: Any, at: At) -> Any:
-    """Take a table as it is."""
-    return dict(_table(value, at))
 
 
 def _gather(work: Iterable[tuple[Parser[_Value], Any, At]]) -> list[_Value]:

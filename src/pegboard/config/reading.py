@@ -1,10 +1,12 @@
 """Files that an operator named: where they are, and their text, bounded, with an error that says what to do."""
 
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from pegboard.core.errors import ConfigError
 
-__all__ = ["is_there", "placed", "read_text"]
+__all__ = ["is_there", "placed", "read_text", "read_toml"]
 
 # The largest of these files that people keep is a client's whole state, a few megabytes.
 _BYTES = 32 * 1024 * 1024
@@ -55,3 +57,22 @@ def read_text(path: Path) -> str:
         raise ConfigError(
             f"this file is not UTF-8: byte {error.start} cannot be read", str(path), "save it as UTF-8"
         ) from None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the tables of a TOML file; none where there is no such file.
+
+    Raises:
+        ConfigError: It cannot be read, or is not TOML.
+    """
+    if not is_there(path):
+        return {}
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        problem = str(error)
+    except RecursionError:
+        problem = "it is nested too deeply"
+    except ValueError:  # Python's own bound on the digits that it converts
+        problem = "a number in it has too many digits"
+    raise ConfigError(f"this file is not TOML: {problem}", str(path), "correct it there")

@@ -9,6 +9,9 @@ Source: SURFACE "pegboard.toml".
 from pathlib import Path
 from typing import Any
 
+from pegboard.config.evaluation import ModelApi, arm
+from pegboard.config.gateway import gateway_section
+from pegboard.config.identity import identity_section
 from pegboard.config.parsers import (
     At,
     Parser,
@@ -25,24 +28,31 @@ from pegboard.config.parsers import (
     section,
     text,
     texts,
-    untouched,
     wrong,
 )
 from pegboard.config.reading import placed
-from pegboard.config.servers import Credential, EndpointPart, ServerPart, located
-from pegboard.config.values import Approvals, RankingChoice, ToolConfig, Trust
+from pegboard.config.servers import Credential, EndpointPart, ModelPart, ServerPart, located
+from pegboard.config.values import RankingChoice, ToolConfig, Trust
 from pegboard.core.catalog import ALWAYS, Flow, Proposal, Reach, Risk
 from pegboard.core.context import RuntimeContext
+from pegboard.core.names import Json
 from pegboard.core.policy import DIMENSIONS, AccessTemplate, Reason
+from pegboard.engine.approvals import ApprovalRules, ArgumentRule
 from pegboard.engine.asking import NamespaceNote
 from pegboard.engine.fallback import ANYWHERE, DEVELOPMENT, Action, Cause, FallbackRow
+from pegboard.engine.flow import FlowAction, FlowRow
+from pegboard.engine.guards import Guards
+from pegboard.engine.limits import Limits
 from pegboard.engine.proposals import ProposeRule
-from pegboard.engine.trace import Record
+from pegboard.engine.trace import Naming, Record
 
 __all__ = ["FILE"]
 
 _DAY_S = 24 * 3600
 _seconds = number(0.001, _DAY_S)
+# What is larger has no meaning that a double keeps exactly.
+_MOST = 2.0**53
+_number = number(-_MOST, _MOST)
 
 
 def _plain_text(value: Any, at: At) -> str:
@@ -81,6 +91,13 @@ def _reaches(value: Any, at: At) -> frozenset[Reach]:
 def _globs(value: Any, at: At) -> tuple[str, ...]:
     """Take one glob or a list of them."""
     return (text(value, at),) if isinstance(value, str) else texts(value, at)
+
+
+def _scalar(value: Any, at: At) -> Json:
+    """Take a text that may be empty, a number, or true or false."""
+    if isinstance(value, bool):
+        return value
+    return _plain_text(value, at) if isinstance(value, str) else _number(value, at)
 
 
 def _flow(value: Any, at: At) -> frozenset[Flow]:
@@ -125,6 +142,10 @@ def _fallback(*, cause: Cause, do: Action, risk: Risk | None = None, environment
     return FallbackRow(cause=cause, do=do, risk=risk, environment=environment)
 
 
+def _traces(*, principal: Naming = Naming.NAME, keep_days: float = 30.0, **record: Record) -> dict[str, Any]:
+    return {**record, "naming": principal, "traces_kept_s": keep_days * _DAY_S}
+
+
 _ACCESS = section(
     AccessTemplate,
     required_scopes=names,
@@ -159,9 +180,31 @@ _SERVER = section(
     list_timeout_s=_seconds,
     call_timeout_s=_seconds,
     refresh_timeout_s=_seconds,
+    poll_s=number(0, _DAY_S),
+    shared=flag,
 )
 _NAMESPACE = section(NamespaceNote, description=_plain_text, advertise=_plain_text, approved=flag)
-_TOOL = section(ToolConfig, enabled=flag, pinned=_pinned, summary=text, keywords=texts, examples=texts)
+_TOOL = section(
+    ToolConfig,
+    enabled=flag,
+    pinned=_pinned,
+    summary=text,
+    keywords=texts,
+    examples=texts,
+    cost=number(0, _MOST),
+    key_argument=text,
+)
+_APPROVALS = section(
+    ApprovalRules,
+    risk=_risks,
+    reach=_reaches,
+    when=listing(
+        section(ArgumentRule, required=("tools",), tools=_globs, arguments=by_name(listing(_scalar))),
+    ),
+    flow=listing(section(FlowRow, required=("do",), environment=text, do=choice(FlowAction))),
+    lifetime_s=_seconds,
+    conversation_s=number(1, _MOST),
+)
 _SELECTION: Parser[dict[str, Any]] = section(
     dict,
     limit=integer(1),
@@ -209,16 +252,49 @@ FILE: Parser[dict[str, Any]] = section(
     servers=by_name(_SERVER),
     namespaces=by_name(_NAMESPACE),
     tools=by_name(_TOOL),
+    curation=texts,
     selection=_SELECTION,
     profiles=by_name(_PROFILE),
-    evaluation=untouched,
+    evaluation=section(
+        dict,
+        principal=text,
+        model=section(
+            ModelPart,
+            required=("api", "url", "model"),
+            api=choice(ModelApi),
+            url=text,
+            model=text,
+            credential=section(Credential, env=text, file=located),
+            timeout_s=_seconds,
+            turns=integer(1),
+        ),
+    ),
     names=later,
-    traces=section(dict, record=choice(Record)),
-    identity=later,
-    approvals=section(Approvals, risk=_risks, reach=_reaches),
-    limits=later,
-    policy=later,
-    arms=later,
+    traces=section(_traces, record=choice(Record), principal=choice(Naming), keep_days=number(0.001, 36_500)),
+    identity=identity_section(_file),
+    gateway=gateway_section(),
+    approvals=_APPROVALS,
+    limits=section(
+        Limits,
+        calls_per_minute=integer(0),
+        calls_per_day=integer(0),
+        spend_per_day=number(0, _MOST),
+        identical_refusals=integer(1),
+        repeat_window_s=number(0, _MOST),
+        reads_without_ledger=flag,
+    ),
+    policy=section(dict, cedar=texts),
+    rollout=section(
+        Guards,
+        sample=number(0, 1),
+        samples=integer(1),
+        recall=number(0, 1),
+        validity=number(0, 1),
+        latency=number(0, 1),
+        latency_ms=number(0, _MOST),
+        completion=number(0, 1),
+    ),
+    arms=by_name(arm(_SELECTION, section(dict, ranking=choice(RankingChoice)), _file)),
     retrieval=section(
         dict,
         ranking=choice(RankingChoice),

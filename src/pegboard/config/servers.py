@@ -11,13 +11,14 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from pegboard.config.evaluation import ModelApi
 from pegboard.config.parsers import At, at_most_one_of, text
 from pegboard.config.reading import placed
 from pegboard.config.values import ServerConfig, Trust
 from pegboard.core.errors import ConfigError
 from pegboard.engine.proposals import ProposeRule
 
-__all__ = ["Credential", "Located", "ServerPart", "UnresolvedError", "located", "over", "resolve"]
+__all__ = ["Credential", "Located", "ModelPart", "ServerPart", "UnresolvedError", "located", "over", "resolve"]
 
 _PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 # `${env:VAR}` is Cursor's spelling, the other two are the shell's and Claude's.
@@ -84,6 +85,8 @@ class ServerPart:
     list_timeout_s: float | None = None
     call_timeout_s: float | None = None
     refresh_timeout_s: float | None = None
+    poll_s: float | None = None
+    shared: bool | None = None
     problem: str | None = None
 
     def __post_init__(self) -> None:
@@ -99,6 +102,18 @@ class EndpointPart:
     model: str
     dimensions: int
     credential: Credential | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPart:
+    """What the file says of a model for evaluations, its credential not fetched yet."""
+
+    api: ModelApi
+    url: str = field(repr=False)
+    model: str
+    credential: Credential | None = None
+    timeout_s: float = 60.0
+    turns: int = 8
 
 
 def over(upper: ServerPart, lower: ServerPart) -> ServerPart:
@@ -128,6 +143,8 @@ def resolve(name: str, part: ServerPart, *, origin: str, environ: Mapping[str, s
         list_timeout_s=part.list_timeout_s,
         call_timeout_s=part.call_timeout_s,
         refresh_timeout_s=part.refresh_timeout_s,
+        poll_s=part.poll_s,
+        shared=part.shared or False,
         problem=part.problem,
     )
     if part.problem is not None:

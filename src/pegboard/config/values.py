@@ -8,22 +8,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from pegboard.adapters.mcp_settings import ServerSettings
+from pegboard.adapters.token_settings import IntrospectionSettings, JwtSettings
+from pegboard.config.evaluation import ArmPart, Evaluation
 from pegboard.config.parsers import nearest
-from pegboard.core.catalog import Reach, Risk
 from pegboard.core.context import RuntimeContext
 from pegboard.core.errors import ConfigError
+from pegboard.core.layer import Layer
 from pegboard.core.policy import DIMENSIONS, AccessTemplate, Reason, Switch
+from pegboard.engine.approvals import ApprovalRules
 from pegboard.engine.asking import NamespaceNote, SelectionSettings
 from pegboard.engine.compose import Curation
+from pegboard.engine.guards import Guards
+from pegboard.engine.limits import Limits
 from pegboard.engine.proposals import ProposeRule
-from pegboard.engine.trace import Record
+from pegboard.engine.trace import Naming, Record
+from pegboard.engine.trust import Trust
+from pegboard.gateway.settings import GatewaySettings
+from pegboard.policy.layers import layer_of
+from pegboard.service.claims import IdentitySettings
 from pegboard.service.deployment import Deployment
 
 __all__ = [
-    "Approvals",
     "Config",
     "Endpoint",
     "Notice",
@@ -33,13 +40,6 @@ __all__ = [
     "ToolConfig",
     "Trust",
 ]
-
-
-class Trust(StrEnum):
-    """What happens to changes of a server's locked tools: a person reviews them, or they are locked by themselves."""
-
-    REVIEW = "review"
-    FOLLOW = "follow"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +76,9 @@ class ServerConfig:
     list_timeout_s: float | None = None
     call_timeout_s: float | None = None
     refresh_timeout_s: float | None = None
+    poll_s: float | None = None
+    shared: bool = False
+    """Whether one session serves every principal."""
     problem: str | None = None
 
     def settings(self) -> ServerSettings:
@@ -111,14 +114,8 @@ class ToolConfig:
     summary: str | None = None
     keywords: tuple[str, ...] | None = None
     examples: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Approvals:
-    """Which calls need an approval: by the risk or the reach that the lock gives their tool."""
-
-    risk: frozenset[Risk] = frozenset({Risk.DESTRUCTIVE})
-    reach: frozenset[Reach] = frozenset({Reach.OPEN})
+    cost: float | None = None
+    key_argument: str | None = None
 
 
 class RankingChoice(StrEnum):
@@ -168,14 +165,31 @@ class Config:
     mcp_config: tuple[Path, ...] = ()
     namespaces: Mapping[str, NamespaceNote] = field(default_factory=dict)
     tools: Mapping[str, ToolConfig] = field(default_factory=dict)
+    """What is said of tools here and in the curation files."""
+    curation: Path | None = None
+    """The file that `pegboard catalog curate` writes."""
+    tenants: frozenset[str] = frozenset()
+    """Those that templates and profiles name."""
     selection: SelectionSettings = field(default_factory=SelectionSettings)
     profiles: Mapping[str, RuntimeContext] = field(default_factory=dict)
     """Each with the environment it names, or else this deployment's."""
-    approvals: Approvals = Approvals()
+    identity: IdentitySettings = field(default_factory=IdentitySettings)
+    gateway: GatewaySettings = field(default_factory=GatewaySettings)
+    tokens: JwtSettings | IntrospectionSettings | None = None
+    """How access tokens are verified; None: none is taken."""
+    policies: Mapping[str, str] = field(default_factory=dict)
+    """The texts of the Cedar policy files, by file name; none: there is no second layer."""
+    approvals: ApprovalRules = field(default_factory=ApprovalRules)
+    limits: Limits = field(default_factory=Limits)
+    guards: Guards = field(default_factory=Guards)
     retrieval: Retrieval = Retrieval()
     record: Record = Record.TERMS
-    evaluation: Mapping[str, Any] = field(default_factory=dict)
-    """The `[evaluation]` table as it stands in the file."""
+    naming: Naming = Naming.NAME
+    """How traces name the caller."""
+    traces_kept_s: float = 30 * 24 * 3600.0
+    evaluation: Evaluation = field(default_factory=Evaluation)
+    arms: Mapping[str, ArmPart] = field(default_factory=dict)
+    """Ways to select that evaluations compare."""
     warnings: tuple[Notice, ...] = ()
 
     def context(self, profile: str, *, stage: str | None = None) -> RuntimeContext:
@@ -196,7 +210,11 @@ class Config:
         return {name: server.settings() for name, server in self.servers.items() if server.problem is None}
 
     def deployment(self) -> Deployment:
-        """Return what the service's verbs need of this configuration."""
+        """Return what the service's verbs need of this configuration.
+
+        Raises:
+            ConfigError: A Cedar policy cannot be used.
+        """
         tools = self.tools.items()
         servers = self.servers.items()
         return Deployment(
@@ -207,18 +225,36 @@ class Config:
                 for name, tool in tools
                 if (tool.enabled, tool.pinned) != (None, None)
             },
+            layer=self._layer(),
             curation={
                 name: Curation(summary=tool.summary, examples=tool.examples, keywords=tool.keywords)
                 for name, tool in tools
                 if (tool.summary, tool.examples, tool.keywords) != (None, None, None)
             },
             propose={name: server.propose for name, server in servers if server.propose},
+            trust={name: server.trust for name, server in servers if server.trust is not Trust.REVIEW},
             namespaces_of={name: server.namespace for name, server in servers if server.namespace != name},
             deadlines_s={
                 name: server.refresh_timeout_s for name, server in servers if server.refresh_timeout_s is not None
             },
+            polls_s={name: server.poll_s for name, server in servers if server.poll_s is not None},
             selection=self.selection,
             record=self.record,
-            ask_before=self.approvals.risk,
-            ask_before_reach=self.approvals.reach,
+            naming=self.naming,
+            traces_kept_s=self.traces_kept_s,
+            approvals=self.approvals,
+            limits=self.limits,
+            guards=self.guards,
+            costs={name: tool.cost for name, tool in tools if tool.cost is not None},
+            key_arguments={name: tool.key_argument for name, tool in tools if tool.key_argument is not None},
         )
+
+    def _layer(self) -> Layer | None:
+        layer = layer_of(self.policies)
+        if layer is not None and layer.names_people and self.naming is Naming.DIGEST:
+            raise ConfigError(
+                "Cedar policies ask who somebody is, and traces that keep digests of names could not be replayed",
+                f"{self.file}: traces.principal",
+                'write principal = "name", or policies over roles, scopes and organisations',
+            )
+        return layer

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from pegboard.config.parsers import At, nearest
-from pegboard.config.values import Config, Notice, Trust
+from pegboard.config.values import Config, Notice
 from pegboard.core.policy import DIMENSION_OF
 
 __all__ = ["warnings_of"]
@@ -66,20 +66,12 @@ def _unapproved_namespaces(config: Config) -> Iterator[Notice]:
             yield _notice(config, ("profiles", name, "approved_namespaces"), problem)
 
 
-def _trust(config: Config) -> Iterator[Notice]:
-    for name, server in config.servers.items():
-        if server.trust is Trust.FOLLOW:
-            problem = "'follow' is not available in this version: changes wait for review"
-            yield _notice(config, ("servers", name, "trust"), problem)
-
-
 _QUESTIONS: tuple[Callable[[Config], Iterator[Notice]], ...] = (
     _silent_templates,
     _unknown_templates,
     _shared_namespaces,
     _unknown_servers,
     _unapproved_namespaces,
-    _trust,
 )
 
 

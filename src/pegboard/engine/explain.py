@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pegboard.core.context import RuntimeContext
 from pegboard.core.names import Json
-from pegboard.core.policy import Reason
+from pegboard.core.policy import Reason, decide_tool
 from pegboard.core.revocations import Revocations
 from pegboard.engine.asking import Ask, Case, SelectionSettings
 from pegboard.engine.select import select
@@ -40,6 +40,8 @@ class Explanation:
     known: bool
     reasons: tuple[Reason, ...]
     """Why the asked tool is not eligible; empty where it is."""
+    rules: tuple[str, ...] = ()
+    """The Cedar policies that decided on it, where they were asked."""
     ranking: tuple[Ranked, ...]
     outcome: Outcome
 
@@ -51,6 +53,7 @@ class Explanation:
                 "tool_id": self.tool,
                 "eligible": self.known and not self.reasons,
                 "reasons": [str(reason) for reason in self.reasons] if self.known else ["unknown"],
+                "rules": list(self.rules),
             }
         return {
             "eligible": self.eligible,
@@ -84,6 +87,7 @@ def explain(
         tool=tool,
         known=row is not None,
         reasons=() if row is None else case.seen.eligibility.reasons(row),
+        rules=() if row is None else decide_tool(view.snapshot.entries[row], view.policy, context, revocations).rules,
         ranking=_ranking(case, row),
         outcome=selection.outcome,
     )

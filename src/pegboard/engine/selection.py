@@ -86,6 +86,9 @@ class Selection:
     """What was loaded before and may be used no longer."""
     over_budget: tuple[str, ...] = ()
     """Eligible tools that ranked high enough and did not fit the token budget."""
+    production: tuple[str, ...] = ()
+    """Namespaces of eligible tools that the production path still decides (`engine/rollout.py`); none of theirs is in
+    `tools`."""
     encoding: str
 
     def to_json(self, operator: Mapping[str, Json] | None = None) -> dict[str, Json]:
@@ -108,6 +111,9 @@ class Selection:
             "over_budget": list(self.over_budget),
             "tokens": {"encoding": self.encoding, "definitions": sum(one.tokens for one in self.tools)},
         }
+        # Left out where everything is live, so that answers without a rollout keep their bytes.
+        if self.production:
+            answer["production"] = list(self.production)
         return answer if operator is None else {**answer, "operator": dict(operator)}
 
 

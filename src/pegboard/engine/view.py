@@ -6,7 +6,7 @@ keeps the view it began with. Row i of every array is `snapshot.entries[i]`.
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -110,6 +110,10 @@ class View:
             self._seen.popitem(last=False)
         return seen
 
+    def noted(self, context: RuntimeContext, seen: Seen) -> Mapping[str, int]:
+        """Return how many of a caller's tools each log-only policy would have taken away, by its id."""
+        return self.table.noted(context, seen.eligibility)
+
     def risk(self, row: int) -> Risk:
         """Return the locked risk of a tool; what is not locked counts as the worst."""
         return _RISKS[int(self._risks[row])]
@@ -134,6 +138,11 @@ class View:
         return any(
             held[number] and (own == path or own.startswith(f"{path}.")) for number, own in enumerate(self._namespaces)
         )
+
+    def namespaces(self, seen: Seen) -> tuple[str, ...]:
+        """Return the namespaces of the eligible tools, sorted."""
+        held = np.bincount(self._namespace_of[seen.eligible.rows], minlength=len(self._namespaces))
+        return tuple(path for path, count in zip(self._namespaces, held, strict=True) if count)
 
     def all_tokens(self, seen: Seen) -> int:
         """Return what the definitions of every eligible tool take together."""

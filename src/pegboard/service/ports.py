@@ -4,7 +4,7 @@ Every port says what an implementation must do and what it may raise; an adapter
 error out. Times are Unix seconds (float), taken from `Clock` alone.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -17,11 +17,16 @@ from pegboard.core.lock import Lock
 from pegboard.core.names import Json
 from pegboard.core.revocations import Revocation
 from pegboard.core.snapshot import Snapshot
+from pegboard.engine.ledger import Approval, ApprovalState, Ended, Line, Past, Question, Standing
 
 __all__ = [
+    "AuditEvent",
+    "AuditStore",
     "Clock",
+    "Discarded",
     "Encoder",
     "Head",
+    "Ledger",
     "Listing",
     "LockFile",
     "Page",
@@ -61,6 +66,10 @@ class Page:
 class ToolServer(Protocol):
     """An open session to one tool server."""
 
+    @property
+    def changes(self) -> int:
+        """Return how often the server has said on this session that its list changed."""
+
     async def list_page(self, cursor: str | None) -> Page:
         """Fetch one page.
 
@@ -68,12 +77,25 @@ class ToolServer(Protocol):
             UpstreamError: The server broke the protocol, sent too much, or went away.
         """
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> dict[str, Json]:
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, Json], meta: Mapping[str, str] | None = None
+    ) -> dict[str, Json]:
         """Call a tool once and return the `CallToolResult` exactly as sent (`isError` included).
+
+        *meta* goes along in `_meta`: the trace context that the server's own spans may join.
 
         Raises:
             UpstreamError: The server refused by protocol, or the call was never sent.
             OutcomeUnknownError: It was sent and no answer came; it may have run. Never sent again by us.
+        """
+
+    async def listen(self, ring: Callable[[], None]) -> None:
+        """Call *ring* whenever the server says that its list changed, until cancelled; bursts may be one ring.
+
+        Returns where the server ends it or offers none.
+
+        Raises:
+            UpstreamError: It refused, broke the protocol, or went away. What changes from then on is not heard.
         """
 
 
@@ -83,11 +105,15 @@ class ToolServers(Protocol):
     def names(self) -> tuple[str, ...]:
         """Return the configured servers' names, sorted."""
 
-    def connect(self, server: str) -> AbstractAsyncContextManager[ToolServer]:
-        """Open one session and close it at exit, child processes included.
+    def connect(self, server: str, principal: str | None = None) -> AbstractAsyncContextManager[ToolServer]:
+        """Open one session and close it at exit, child processes included; or lend one that is open.
+
+        *principal* is the `identity` of the caller for whom calls are made: none is lent to another. None is the
+        operator, who only lists and listens.
 
         Raises (on entering):
             UnreachableServerError: It cannot be started or reached, or does not answer in time.
+            UpstreamError: Too many use it now; nothing was sent.
         """
 
 
@@ -127,6 +153,15 @@ class Verification:
     bad: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discarded:
+    """What `catalog prune` removed, or would remove."""
+
+    versions: int = 0
+    rows: int = 0
+    size_bytes: int = 0
+
+
 class SnapshotStore(Protocol):
     """Catalog versions and the listings they come from. Every method may raise StoreError."""
 
@@ -150,14 +185,25 @@ class SnapshotStore(Protocol):
     async def keep_listings(self, listings: Sequence[Listing], *, gone: Sequence[str] = ()) -> None:
         """Replace the listings of these servers and drop those of *gone*, without a new version."""
 
-    async def listings(self) -> tuple[Listing, ...]:
-        """Return the last listing of each server, by name."""
+    async def listings(self, servers: Collection[str] | None = None) -> tuple[Listing, ...]:
+        """Return the last listing of each server, or of these, by name."""
+
+    async def listing_stamps(self) -> dict[str, object]:
+        """Return for each server a cheap value that differs whenever its listing does."""
 
     async def live(self) -> tuple[tuple[str, str, str], ...]:
         """Return the (tool id, schema hash, server) of everything that servers last listed, without its content."""
 
     async def find(self, tool_id: str, schema_hash: str, server: str) -> CatalogEntry | None:
         """Return the newest stored entry of this server's tool with this declared content, or None."""
+
+    async def discard(
+        self, versions: Collection[int], contents: Collection[tuple[str, str]], *, apply: bool
+    ) -> Discarded:
+        """Remove *versions*, and what then no version and no listing refers to; without *apply* only say what.
+
+        The entries of *contents*, (tool id, schema hash), stay: the lock names them. The head is never removed.
+        """
 
     async def verify(self) -> Verification:
         """Compute every digest anew."""
@@ -175,6 +221,12 @@ class PolicyStore(Protocol):
     async def resume(self, target: str) -> bool:
         """Lift a halt; False where there was none."""
 
+    async def suspended(self) -> tuple[Revocation, ...]:
+        """Return what refreshes have revoked, by target: a list apart from the operators' halts."""
+
+    async def suspend(self, revocations: Sequence[Revocation], *, lifted: Collection[str] = ()) -> None:
+        """Revoke tools on a refresh's behalf and lift others, all or nothing, durably, before returning."""
+
     async def lock_version(self, lock: Lock, *, at: float) -> str:
         """Return `<n>-<digest>` of this state of the lock, recording it as a new version where it is not the last."""
 
@@ -183,6 +235,12 @@ class PolicyStore(Protocol):
 
     async def document(self, kind: str, digest: str) -> bytes | None:
         """Return a kept document, None where there is none."""
+
+    async def documents(self, kind: str) -> tuple[str, ...]:
+        """Return the digests of the kept documents of one kind, sorted."""
+
+    async def forget(self, kind: str, digests: Collection[str]) -> None:
+        """Remove documents that nothing refers to any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,28 +256,97 @@ class StoredSelection:
 
 
 class TraceStore(Protocol):
-    """Traces, stored selections and the ledger of calls. Every method may raise StoreError."""
+    """Traces and stored selections. Every method may raise StoreError."""
 
-    async def save_selection(self, selection: StoredSelection, trace_id: str, at: float, trace: bytes) -> None:
-        """Keep a selection and its trace, both or neither, before the answer returns."""
+    async def save_selection(self, selection: StoredSelection) -> None:
+        """Keep a selection, before its answer returns: a later call is bound to it."""
 
     async def selection(self, selection_id: str) -> StoredSelection | None:
         """Return a selection, expired or not; None where there is none."""
 
-    async def save_trace(self, trace_id: str, at: float, trace: bytes) -> None:
-        """Keep the trace of a call."""
+    async def save_traces(self, traces: Sequence[tuple[str, float, bytes]]) -> None:
+        """Keep traces as (trace id, time, record), all or none, in one transaction."""
 
     async def trace(self, trace_id: str) -> bytes | None:
         """Return one trace, None where there is none."""
 
-    async def traces(self, limit: int) -> tuple[tuple[str, float], ...]:
-        """Return ids and times of the newest traces, newest first."""
+    async def traces(
+        self, limit: int, *, since: float = 0.0, until: float | None = None, skip: int = 0
+    ) -> tuple[tuple[str, float], ...]:
+        """Return ids and times of the newest traces from *since* up to before *until*, newest first.
 
-    async def open_call(self, call_id: str, at: float, record: bytes) -> None:
-        """Write a call to the ledger, durably, before it is dispatched."""
+        The newest *skip* of them are left out.
+        """
 
-    async def close_call(self, call_id: str, at: float, outcome: str) -> None:
-        """Write how the call ended; a call that was never closed has an unknown outcome."""
+    async def prune(self, before: float, now: float, limit: int) -> int:
+        """Remove the oldest traces from before *before* and selections that expired before *now*; say how many.
+
+        At most *limit* of each go at once, so that nobody waits long for it.
+        """
+
+
+class Ledger(Protocol):
+    """The calls that were allowed, and the approvals that were asked for. Every method may raise StoreError.
+
+    A line, its end and a decision are durable when the method returns; each is one transaction.
+    """
+
+    async def standing(self, question: Question) -> Standing:
+        """Say what is on record of one caller, as of one moment."""
+
+    async def open(self, line: Line, record: bytes, *, after: int) -> bool:
+        """Write a line before its call is dispatched, and mark the approval that it names as used by it.
+
+        False, with nothing written, where the caller's sequence is no longer *after*, the key is taken by a call that
+        may have run, or the approval does not allow this line (`Approval.allows`): the call is judged again.
+        """
+
+    async def close(self, call_id: str, at: float, ended: Ended, result: bytes | None = None) -> None:
+        """Write how the call ended, and the answer to keep under its key; the same again changes nothing.
+
+        A call that was not sent used nothing up: its key is free again, and so is the approval that it had used.
+
+        Raises:
+            StoreError: There is no such call, or it ended otherwise.
+        """
+
+    async def call(self, call_id: str) -> Past | None:
+        """Return one line, None where there is none."""
+
+    async def ask(self, approval: Approval) -> Approval:
+        """Put a request on record, or return the one that already `answers` it: asked, granted or denied."""
+
+    async def approval(self, approval_id: str) -> Approval | None:
+        """Return one request, None where there is none."""
+
+    async def approvals(
+        self, limit: int, *, state: ApprovalState | None = None, identity: str | None = None
+    ) -> tuple[Approval, ...]:
+        """Return the newest requests, newest first; of one caller where its identity is given."""
+
+    async def decide(self, approval_id: str, state: ApprovalState, *, by: str, at: float) -> Approval | None:
+        """Grant or deny an open request, once; None where it is not there, or no longer open at *at*."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent:
+    """One event of the operators' stream. `hash` is `core.chain.chained` over it and the hash of the one before."""
+
+    number: int
+    at: float
+    kind: str
+    body: Mapping[str, Json]
+    hash: str
+
+
+class AuditStore(Protocol):
+    """The operators' stream: append-only, each event chained to the one before. Every method may raise StoreError."""
+
+    async def append(self, events: Sequence[tuple[float, str, Mapping[str, Json]]]) -> int:
+        """Write events as (time, kind, body), all or none, durably; return the last one's number, counting from 1."""
+
+    async def events(self, after: int, limit: int) -> tuple[AuditEvent, ...]:
+        """Return the events that follow number *after*, oldest first."""
 
 
 class VectorStore(Protocol):

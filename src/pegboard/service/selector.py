@@ -1,24 +1,32 @@
 """Answer a live request: read once, select, put on record.
 
-The selection and its trace are stored before the answer returns, so that a later call can be bound to it.
+The selection is stored before the answer returns, so that a later call can be bound to it; its trace is written
+behind. Of namespaces that the production path still decides (`engine/rollout.py`) nothing is served, and what would
+have been is observed.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from pegboard.core.context import RuntimeContext
-from pegboard.core.names import Json, canonical_json
+from pegboard.core.names import Json, canonical_json, compact_json
 from pegboard.core.revocations import Revocations
 from pegboard.core.text import well_formed
 from pegboard.engine.asking import Ask
 from pegboard.engine.explain import Explanation, explain
 from pegboard.engine.records import revocations_record
+from pegboard.engine.rollout import left_to_production
 from pegboard.engine.select import select
 from pegboard.engine.selection import Selection
-from pegboard.engine.trace import Versions, trace_of
+from pegboard.engine.trace import Trace, Versions, trace_of
 from pegboard.engine.view import Seen
 from pegboard.retrieval.query import analyse
+from pegboard.service.observer import Observer, Offered
 from pegboard.service.ports import StoredSelection, TraceStore
 from pegboard.service.published import Catalog, Published
+from pegboard.service.rollout import Rollouts
+from pegboard.service.telemetry import QUIET, Key, Measure, Operation, Telemetry, Value
+from pegboard.service.tracing import TraceWriter
 
 __all__ = ["Request", "Selector"]
 
@@ -43,16 +51,66 @@ class Request:
             object.__setattr__(self, name, tuple(map(well_formed, getattr(self, name))))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """A whole selection, whoever is given it, and what it was made of."""
+
+    selection: Selection
+    trace: Trace
+    published: Published
+    versions: Versions
+    seen: Seen
+    revocations: Revocations
+    ms: float
+
+    @property
+    def namespaces(self) -> dict[str, str]:
+        """Return the namespace of each tool that was selected."""
+        selected, snapshot = {one.tool.tool_id for one in self.selection.tools}, self.published.view.snapshot
+        return {tool: entry.namespace for tool in selected if (entry := snapshot.get(tool)) is not None}
+
+    def offered(self, request: Request, context: RuntimeContext) -> Offered:
+        """Return what of it is observed."""
+        return Offered(
+            selection=self.selection,
+            view=self.published.view,
+            context=context,
+            revocations=self.revocations,
+            loaded=request.loaded,
+            seen=self.seen,
+            ms=self.ms,
+        )
+
+
 class Selector:
     """Makes selections over what is published."""
 
-    def __init__(self, catalog: Catalog, traces: TraceStore) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        traces: TraceStore,
+        writer: TraceWriter,
+        rollouts: Rollouts,
+        observer: Observer,
+        telemetry: Telemetry = QUIET,
+    ) -> None:
         self._catalog = catalog
         self._traces = traces
+        self._writer = writer
+        self._rollouts = rollouts
+        self._observer = observer
+        self._telemetry = telemetry
         self._kept: set[str] = set()
 
-    async def select(self, request: Request, context: RuntimeContext) -> tuple[Selection, dict[str, Json]]:
+    async def select(
+        self, request: Request, context: RuntimeContext, conversation: str | None = None
+    ) -> tuple[Selection, dict[str, Json]]:
         """Select for one caller.
+
+        Args:
+            request: What is asked.
+            context: For whom.
+            conversation: The application's own name of the conversation, by which a canary is chosen, else by caller.
 
         Returns:
             The selection, which may be shown to the caller, and the operator's part, which may not.
@@ -61,6 +119,65 @@ class Selector:
             LockError: The lock cannot be read.
             StoreError: The store cannot be read, or the selection cannot be put on record.
         """
+        began = self._catalog.clock.ticks()
+        with self._telemetry.span(Operation.SELECT, None, {Key.OPERATION: Operation.SELECT.value}) as span:
+            selection, made = await self._selected(request, context, conversation)
+            span.note(_noted(selection, made.versions))
+        self._telemetry.measure(
+            Measure.SELECT_DURATION, self._catalog.clock.ticks() - began, {Key.OUTCOME: selection.outcome.value}
+        )
+        return selection, _operator(made.published, made.versions, made.seen)
+
+    async def shadow(
+        self, selection_id: str, request: Request, context: RuntimeContext, listed: Sequence[str] | None
+    ) -> None:
+        """Make the selection that would have been served beside production; nobody is given it, it is only observed.
+
+        Raises:
+            LockError: The lock cannot be read.
+            StoreError: The store cannot be read.
+        """
+        sides = await self._rollouts.sides(context)
+        made = await self._made(selection_id, request, context)
+        self._observer.offered(made.offered(request, context), sides=sides, served=frozenset(), listed=listed)
+        await self._on_record(made, {"shadow": True})
+
+    async def explain(self, request: Request, context: RuntimeContext, tool: str | None = None) -> Explanation:
+        """Say, to an operator, how many tools each check removed and why one tool is or is not there."""
+        published, revocations = await self._catalog.current(), await self._catalog.revocations()
+        ask = await self._asked(request, published)
+        return explain(ask, published.view, context, revocations, self._catalog.deployment.selection, tool)
+
+    async def _selected(
+        self, request: Request, context: RuntimeContext, conversation: str | None
+    ) -> tuple[Selection, _Made]:
+        """Select, leave to production what is its own, and keep what is served."""
+        sides = await self._rollouts.sides(context, conversation)
+        made = await self._made(self._catalog.clock.new_id("sel"), request, context)
+        selection, rollout = made.selection, dict[str, Json]()
+        if sides is not None:
+            namespaces = made.published.view.namespaces(made.seen)
+            served = frozenset(filter(sides.serves, namespaces))
+            self._observer.offered(made.offered(request, context), sides=sides, served=served)
+            selection = left_to_production(selection, set(namespaces) - served, made.namespaces)
+            rollout = {"number": sides.now.number, "production": list(selection.production)}
+        stored = StoredSelection(
+            selection_id=selection.selection_id,
+            principal=context.identity,
+            expires_at=self._catalog.clock.now() + self._catalog.deployment.selection_lifetime_s,
+            tools={one.alias: (one.tool.tool_id, one.tool.schema_hash) for one in selection.tools},
+        )
+        await self._traces.save_selection(stored)
+        await self._on_record(made, rollout)
+        return selection, made
+
+    async def _on_record(self, made: _Made, rollout: dict[str, Json]) -> None:
+        """Hand the trace of the whole selection on, with the side that its caller was on."""
+        trace = made.trace.to_json() | ({"rollout": rollout} if rollout else {})
+        await self._writer.put(made.trace.trace_id, made.trace.at, compact_json(trace).encode(), keep=False)
+
+    async def _made(self, selection_id: str, request: Request, context: RuntimeContext) -> _Made:
+        """Select of everything that is eligible."""
         clock, deployment = self._catalog.clock, self._catalog.deployment
         published, revocations = await self._catalog.current(), await self._catalog.revocations()
         began = clock.ticks()
@@ -72,39 +189,37 @@ class Selector:
             context,
             revocations,
             deployment.selection,
-            selection_id=clock.new_id("sel"),
+            selection_id=selection_id,
             trace_id=clock.new_id("tr"),
         )
-        timings = {"analyse_ms": (analysed - began) * 1e3, "select_ms": (clock.ticks() - analysed) * 1e3}
-        versions = published.versions(revocations, deployment.packages)
-        now = clock.now()
+        ended = clock.ticks()
+        versions = replace(
+            published.versions(revocations, deployment.packages),
+            models=self._catalog.encoders.models(published.view.index),
+        )
         trace = trace_of(
             selection,
             ask,
             published.view,
             record=deployment.record,
+            naming=deployment.naming,
             tasks=request.tasks,
             versions=versions,
             context=context,
             revocations=revocations,
-            at=now,
-            timings=timings,
+            at=clock.now(),
+            timings={"analyse_ms": (analysed - began) * 1e3, "select_ms": (ended - analysed) * 1e3},
         )
         await self._keep_revocations(versions.revocations, revocations)
-        stored = StoredSelection(
-            selection_id=selection.selection_id,
-            principal=context.identity,
-            expires_at=now + deployment.selection_lifetime_s,
-            tools={one.alias: (one.tool.tool_id, one.tool.schema_hash) for one in selection.tools},
+        return _Made(
+            selection=selection,
+            trace=trace,
+            published=published,
+            versions=versions,
+            seen=published.view.see(context, revocations),
+            revocations=revocations,
+            ms=(ended - began) * 1e3,
         )
-        await self._traces.save_selection(stored, selection.trace_id, now, canonical_json(trace.to_json()))
-        return selection, _operator(published, versions, published.view.see(context, revocations))
-
-    async def explain(self, request: Request, context: RuntimeContext, tool: str | None = None) -> Explanation:
-        """Say, to an operator, how many tools each check removed and why one tool is or is not there."""
-        published, revocations = await self._catalog.current(), await self._catalog.revocations()
-        ask = await self._asked(request, published)
-        return explain(ask, published.view, context, revocations, self._catalog.deployment.selection, tool)
 
     async def _asked(self, request: Request, published: Published) -> Ask:
         """Analyse the tasks, with the vectors that the index can compare."""
@@ -124,6 +239,20 @@ class Selector:
         if digest not in self._kept:
             await self._catalog.policies.keep("revocations", digest, canonical_json(revocations_record(revocations)))
             self._kept.add(digest)
+
+
+def _noted(selection: Selection, versions: Versions) -> dict[Key, Value]:
+    """Return what a span tells of a selection: nothing but what its caller was given, and versions."""
+    found: dict[Key, Value] = {
+        Key.DATA_SOURCE: "catalog",
+        Key.CATALOG: versions.catalog,
+        Key.POLICY: versions.policy,
+        Key.OUTCOME: selection.outcome.value,
+        Key.SELECTED: [one.tool.tool_id for one in selection.tools],
+        Key.SELECTION_ID: selection.selection_id,
+        Key.TRACE_ID: selection.trace_id,
+    }
+    return found if selection.cause is None else {**found, Key.FALLBACK: selection.cause.value}
 
 
 def _operator(published: Published, versions: Versions, seen: Seen) -> dict[str, Json]:
