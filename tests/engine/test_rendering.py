@@ -6,7 +6,7 @@ from hypothesis import given
 from pegboard.core.catalog import CatalogEntry, declare
 from pegboard.core.names import compact_json
 from pegboard.engine.intake import relate
-from pegboard.engine.rendering import served_tool
+from pegboard.engine.rendering import Renderings, served_tool
 from tests.strategies import schemas
 
 
@@ -110,3 +110,25 @@ def _has_short_escape(tool: CatalogEntry) -> bool:
 def test_the_order_of_keys_is_the_declared_one():
     schema = {"required": ["b"], "properties": {"b": {"type": "string"}, "a": {}}, "type": "object"}
     assert compact_json(served(schema, ())) == compact_json(schema)
+
+
+def test_what_was_rendered_before_is_the_same_for_the_same_siblings_and_shared_with_nobody():
+    kept = Renderings(capacity=1)
+    entry = declare(
+        tool_id="crm.refund",
+        namespace="crm",
+        source_server="crm",
+        name="refund",
+        description="First call `get_payment`.",
+        input_schema={
+            "type": "object",
+            "properties": {"id": {"type": "string", "description": "As get_payment says."}},
+        },
+        output_schema={"type": "object"},
+        mentions=("get_payment",),
+    )
+    for eligible in ({"get_payment"}, set(), {"get_payment"}):
+        first, again = kept.served_tool(entry, eligible), kept.served_tool(entry, eligible)
+        assert first == again == served_tool(entry, eligible)
+        first.input_schema.clear()
+        assert kept.served_tool(entry, eligible) == again

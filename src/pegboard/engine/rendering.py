@@ -11,18 +11,21 @@ know (`core/roles.py`).
 A schema in which nothing has to change is served byte for byte as declared.
 """
 
+import json
+from collections import OrderedDict
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
 from pegboard.core.catalog import CatalogEntry
 from pegboard.core.keywords import is_map
 from pegboard.core.mentions import ToolNames, redact
-from pegboard.core.names import Json
+from pegboard.core.names import Json, compact_json
 from pegboard.core.roles import Role, Roles, are_names
 from pegboard.core.text import clean, hidden
 
-__all__ = ["ServedTool", "hidden_names", "served_text", "served_tool"]
+__all__ = ["Renderings", "ServedTool", "hidden_names", "served_text", "served_tool"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +51,39 @@ def served_tool(entry: CatalogEntry, eligible_names: Collection[str]) -> ServedT
         input_schema=_served(entry.input_schema, names),
         output_schema=None if entry.output_schema is None else _served(entry.output_schema, names),
     )
+
+
+class Renderings:
+    """What was rendered lately, as text: a schema takes far longer to render than to read, and none is shared.
+
+    Safe from several threads: at worst two render the same.
+    """
+
+    def __init__(self, capacity: int = 512) -> None:
+        self._capacity = capacity
+        self._texts: OrderedDict[tuple[str, frozenset[str]], tuple[str | None, str, str, str | None]] = OrderedDict()
+
+    def served_tool(self, entry: CatalogEntry, eligible_names: Collection[str]) -> ServedTool:
+        """Render an entry as `served_tool` does, from what is kept where it was rendered before."""
+        key = entry.row, hidden_names(entry, eligible_names)
+        kept = self._texts.pop(key, None)
+        if kept is None:
+            tool = served_tool(entry, eligible_names)
+            output = None if tool.output_schema is None else compact_json(tool.output_schema)
+            kept = tool.title, tool.description, compact_json(tool.input_schema), output
+        self._texts[key] = kept
+        while len(self._texts) > self._capacity:
+            with suppress(KeyError):
+                self._texts.popitem(last=False)
+        title, description, input_schema, output_schema = kept
+        return ServedTool(
+            tool_id=entry.tool_id,
+            schema_hash=entry.schema_hash,
+            title=title,
+            description=description,
+            input_schema=json.loads(input_schema),
+            output_schema=None if output_schema is None else json.loads(output_schema),
+        )
 
 
 def hidden_names(entry: CatalogEntry, eligible_names: Collection[str]) -> frozenset[str]:

@@ -16,7 +16,6 @@ from pegboard.core.revocations import Revocations
 from pegboard.engine.abstain import fall_back
 from pegboard.engine.asking import Answer, Ask, Case, Pick, SelectionSettings
 from pegboard.engine.fallback import Cause
-from pegboard.engine.rendering import served_tool
 from pegboard.engine.selection import Candidate, Outcome, Selection, Why, mcp_tool
 from pegboard.engine.view import View
 from pegboard.retrieval.confidence import UNJUDGED, judge
@@ -99,7 +98,7 @@ def _serve(case: Case, fixed: Iterable[Pick], picks: Iterable[Pick]) -> tuple[tu
             room -= 1
             continue
         siblings = case.view.eligible_siblings(entry, case.seen)
-        tool, name = served_tool(entry, siblings), alias(entry.tool_id)
+        tool, name = case.view.renderings.served_tool(entry, siblings), alias(entry.tool_id)
         if len(siblings) == len(entry.mentions):
             tokens = int(case.view.tokens[pick.row])
         else:

@@ -18,6 +18,7 @@ from pegboard.core.policy import Policy, pinned_stages
 from pegboard.core.revocations import Revocations
 from pegboard.core.snapshot import Snapshot
 from pegboard.engine.fallback import Cause
+from pegboard.engine.rendering import Renderings
 from pegboard.policy.table import Eligibility, RuleTable
 from pegboard.retrieval.index import Eligible, Index
 
@@ -58,6 +59,7 @@ class View:
     _namespace_of: NDArray[np.int32] = field(repr=False)
     _pinned: tuple[tuple[int, tuple[str, ...]], ...] = field(repr=False)
     _siblings: dict[tuple[str, str], list[int]] = field(repr=False)
+    renderings: Renderings = field(default_factory=Renderings, repr=False)
     _seen: "OrderedDict[Eligibility, Seen]" = field(default_factory=OrderedDict, repr=False)
 
     @classmethod
