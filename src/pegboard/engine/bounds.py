@@ -61,19 +61,20 @@ def measure(value: Any, bounds: Bounds) -> Size | Broken:
     while waiting:
         node, depth, path = waiting.pop()
         nodes += 1
-        deepest = max(deepest, depth)
+        if depth > deepest:
+            deepest = depth
         if depth > bounds.depth:
             return Broken("depth", f"it is nested more than {bounds.depth} levels deep")
         if isinstance(node, str):
             left -= _text_bytes(node)
-            if left >= 0 and _SURROGATE.search(node):
+            if left >= 0 and _holds_half(node):
                 return Broken("json", "it holds half a surrogate pair, which no JSON text can", _pointer(path))
         elif isinstance(node, dict):
             for key, child in node.items():
                 if not isinstance(key, str):
                     return Broken("json", "a key of an object is not a text", _pointer(path))
                 left -= _text_bytes(key)
-                if left >= 0 and _SURROGATE.search(key):
+                if left >= 0 and _holds_half(key):
                     return Broken("json", "a key holds half a surrogate pair, which no JSON text can", _pointer(path))
                 waiting.append((child, depth + 1, (path, key)))
         elif isinstance(node, list):
@@ -107,6 +108,11 @@ _Path = tuple[Any, str] | None
 
 def _text_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _holds_half(text: str) -> bool:
+    """Say whether half a surrogate pair stands in a text; plain ASCII, which most is, is not searched."""
+    return not text.isascii() and _SURROGATE.search(text) is not None
 
 
 def _scalar_problem(value: Any) -> str | None:
