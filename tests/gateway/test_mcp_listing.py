@@ -15,7 +15,7 @@ from pegboard.core.context import RuntimeContext
 from pegboard.core.lock import Lock
 from pegboard.core.names import compact_json
 from pegboard.core.policy import AccessTemplate, Policy, Reason, decide_tool
-from pegboard.core.revocations import NO_REVOCATIONS
+from pegboard.core.revocations import NO_REVOCATIONS, Revocation
 from pegboard.gateway.listing import Listed, Lister, ListMode, ListSettings, at_any_stage
 from tests.crm import AGENT, ENTRIES, line
 from tests.gateway.made import CRM_TOOLS, LEGACY, MODERN, Desk, client
@@ -232,3 +232,19 @@ def test_clients_that_connect_build_nothing():
         return len(made)
 
     assert anyio.run(scene) == 1
+
+
+def test_a_definition_goes_only_to_who_may_use_the_tool_now_whatever_the_gate_said_before():
+    """A halt may come between the gate's word and the definition."""
+
+    async def scene() -> list[bool]:
+        desk = await Desk().start()
+        lister = Lister(desk.system.catalog, ListSettings())
+        sam, dana = [await desk.identity.context_of(desk.credential(token)) for token in ("sam", "dana")]
+        told = [await lister.definition("billing.create_refund", one) for one in (sam, dana)]
+        halted = Revocation(target="billing.create_refund", why="booked twice", by="ops", since=0.0)
+        await desk.system.catalog.policies.halt(halted)
+        told += [await lister.definition(name, dana) for name in ("billing.create_refund", "billing.nothing")]
+        return [one is not None for one in told]
+
+    assert anyio.run(scene) == [False, True, False, False]

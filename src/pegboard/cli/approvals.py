@@ -7,8 +7,9 @@ import click
 from pegboard.cli.command import Subcommands, as_json
 from pegboard.cli.errors import DONE
 from pegboard.cli.opening import opened, operator_name, run
-from pegboard.cli.printing import note, print_json, print_text, say, stamp
+from pegboard.cli.printing import note, print_json, print_text, say
 from pegboard.core.names import compact_json
+from pegboard.core.times import stamp
 
 if TYPE_CHECKING:
     from pegboard.engine.ledger import Approval

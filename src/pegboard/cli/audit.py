@@ -8,9 +8,10 @@ import click
 from pegboard.cli.command import Subcommands, as_json
 from pegboard.cli.errors import DONE, NO
 from pegboard.cli.opening import opened, run
-from pegboard.cli.printing import counted, note, print_json, say, stamp, table
+from pegboard.cli.printing import counted, note, print_json, say, table
 from pegboard.cli.times import Moment, when
 from pegboard.core.names import compact_json
+from pegboard.core.times import stamp
 
 if TYPE_CHECKING:
     from pegboard.service.ports import AuditEvent

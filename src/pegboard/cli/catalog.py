@@ -19,13 +19,14 @@ from pegboard.cli.errors import DONE, NO
 from pegboard.cli.linting import curate, lint
 from pegboard.cli.naming import meant
 from pegboard.cli.opening import opened, operator_name, run
-from pegboard.cli.printing import counted, facts, note, print_json, print_text, say, stamp, table
+from pegboard.cli.printing import counted, facts, note, print_json, print_text, say, table
 from pegboard.core.catalog import CatalogEntry
 from pegboard.core.errors import ConfigError
 from pegboard.core.names import Json
 from pegboard.core.policy import Policy
 from pegboard.core.snapshot import Snapshot, diff
 from pegboard.core.text import one_line
+from pegboard.core.times import stamp
 
 if TYPE_CHECKING:
     from pegboard.service.importer import ImportReport

@@ -4,13 +4,14 @@ Characters that nobody can see are written as their code points: in a review the
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import unified_diff
 
 from pegboard.cli.printing import visible
 from pegboard.core.catalog import CatalogEntry
 from pegboard.core.names import Json
+from pegboard.engine.pending import declared
 
 __all__ = ["FieldChange", "field_changes"]
 
@@ -40,19 +41,10 @@ class FieldChange:
         yield from list(difference)[2:]
 
 
-_FIELDS: tuple[tuple[str, Callable[[CatalogEntry], Json]], ...] = (
-    ("name", lambda entry: entry.name),
-    ("title", lambda entry: entry.title),
-    ("description", lambda entry: entry.description),
-    ("input_schema", lambda entry: None if entry.undeclared_schema else entry.input_schema),
-    ("output_schema", lambda entry: entry.output_schema),
-    ("annotations", lambda entry: entry.annotations or None),
-)
-
-
 def field_changes(was: CatalogEntry | None, now: CatalogEntry) -> tuple[FieldChange, ...]:
     """Compare what the server declares now with what is locked; of a new tool, every declared field."""
-    changes = (FieldChange(field=name, was=None if was is None else read(was), now=read(now)) for name, read in _FIELDS)
+    old = {} if was is None else declared(was)
+    changes = (FieldChange(field=name, was=old.get(name), now=new) for name, new in declared(now).items())
     return tuple(one for one in changes if one.was != one.now)
 
 

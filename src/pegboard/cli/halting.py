@@ -9,10 +9,11 @@ from pegboard.cli.command import Command, as_json
 from pegboard.cli.errors import DONE, NO
 from pegboard.cli.naming import named, nearest
 from pegboard.cli.opening import opened, operator_name, run, without_policies
-from pegboard.cli.printing import note, print_json, say, stamp
+from pegboard.cli.printing import note, print_json, say
 from pegboard.cli.times import duration
 from pegboard.core.errors import ConfigError
 from pegboard.core.revocations import EVERYTHING, Revocation, target_problem, with_parents
+from pegboard.core.times import stamp
 
 if TYPE_CHECKING:
     from pegboard.core.catalog import CatalogEntry

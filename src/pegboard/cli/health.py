@@ -18,10 +18,11 @@ from pegboard.cli.command import Command, as_json, config_path
 from pegboard.cli.errors import DONE, NO, OUTSIDE, USAGE
 from pegboard.cli.finding import Finding, ok, problem, remark
 from pegboard.cli.opening import run
-from pegboard.cli.printing import counted, note, print_json, say, stamp
+from pegboard.cli.printing import counted, note, print_json, say
 from pegboard.cli.refreshing import fetch
 from pegboard.cli.surroundings import AROUND, running_gateway
 from pegboard.core.errors import ConfigError, PegboardError
+from pegboard.core.times import stamp
 
 if TYPE_CHECKING:
     from pegboard.config.values import Config

@@ -10,13 +10,12 @@ import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Protocol, TypeAlias
 
 import click
 
 from pegboard.core.names import Json
-from pegboard.core.text import clean, hidden
+from pegboard.core.text import clean, escaped, hidden
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +33,6 @@ __all__ = [
     "progress",
     "safe",
     "say",
-    "stamp",
     "table",
     "visible",
 ]
@@ -143,12 +141,7 @@ def safe(text: str) -> str:
 
 def visible(text: str) -> str:
     """Return the text with every character that cannot be seen written as its code point; line feeds stay."""
-    return "".join(f"\\u{{{ord(one):04x}}}" if one == "\r" or hidden(one) else one for one in text)
-
-
-def stamp(seconds: float) -> str:
-    """Write a Unix time as RFC 3339 in UTC, to the second."""
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return escaped(text).replace("\r", "\\u{000d}")
 
 
 class _Silent:

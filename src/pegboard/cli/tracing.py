@@ -10,10 +10,11 @@ import click
 from pegboard.cli.command import Subcommands, as_json
 from pegboard.cli.errors import DONE
 from pegboard.cli.opening import opened, run
-from pegboard.cli.printing import counted, note, print_json, print_text, stamp, table
+from pegboard.cli.printing import counted, note, print_json, print_text, table
 from pegboard.cli.times import Moment, when
 from pegboard.core.errors import ConfigError
 from pegboard.core.names import compact_json
+from pegboard.core.times import stamp
 
 if TYPE_CHECKING:
     from pegboard.service.traces import Wanted

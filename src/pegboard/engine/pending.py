@@ -16,7 +16,7 @@ from pegboard.core.lock import Lock, LockLine
 from pegboard.core.names import Json, digest
 from pegboard.engine.findings import Finding, Incumbents, Severity, findings, worst
 
-__all__ = ["LockedContent", "Pending", "incumbents", "pending", "wanted"]
+__all__ = ["LockedContent", "Pending", "declared", "incumbents", "pending", "wanted"]
 
 LockedContent: TypeAlias = Callable[[str, str, str], CatalogEntry | None]
 """Finds the stored entry of a tool id, schema hash and server, None where it was never seen."""
@@ -134,18 +134,24 @@ def _pending(
     )
 
 
-_FIELDS: tuple[tuple[str, Callable[[CatalogEntry], Json]], ...] = (
-    ("name", lambda entry: entry.name),
-    ("title", lambda entry: entry.title),
-    ("description", lambda entry: entry.description),
-    ("inputSchema", lambda entry: None if entry.undeclared_schema else entry.input_schema),
-    ("outputSchema", lambda entry: entry.output_schema),
-    ("annotations", lambda entry: entry.annotations or None),
+# What a server declares of a tool: our name of the field, MCP's, and what it holds.
+_DECLARED: tuple[tuple[str, str, Callable[[CatalogEntry], Json]], ...] = (
+    ("name", "name", lambda entry: entry.name),
+    ("title", "title", lambda entry: entry.title),
+    ("description", "description", lambda entry: entry.description),
+    ("input_schema", "inputSchema", lambda entry: None if entry.undeclared_schema else entry.input_schema),
+    ("output_schema", "outputSchema", lambda entry: entry.output_schema),
+    ("annotations", "annotations", lambda entry: entry.annotations or None),
 )
 
 
+def declared(entry: CatalogEntry) -> dict[str, Json]:
+    """Return what a server declares of a tool, by our names of the fields: what a reviewer compares."""
+    return {name: read(entry) for name, _, read in _DECLARED}
+
+
 def _changed_fields(old: CatalogEntry, new: CatalogEntry) -> Iterator[str]:
-    return (name for name, read in _FIELDS if read(old) != read(new))
+    return (name for _, name, read in _DECLARED if read(old) != read(new))
 
 
 def _renames(listed: Sequence[CatalogEntry], lock: Lock, locked_content: LockedContent) -> dict[str, str]:

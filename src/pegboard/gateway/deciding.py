@@ -3,17 +3,17 @@
 Whoever decides is named by the key, and nobody approves what was asked for under a name of their own.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
-from pegboard.core.catalog import CatalogEntry, Flow, Reach, Risk
+from pegboard.core.catalog import Flow, Reach, Risk
 from pegboard.core.errors import UnknownToolError
 from pegboard.core.names import Json
+from pegboard.core.times import stamp
 from pegboard.engine.ledger import Approval, ApprovalState
+from pegboard.engine.pending import declared
 from pegboard.gateway import asked
 from pegboard.gateway.refusals import nothing
 from pegboard.gateway.running import Running
-from pegboard.gateway.times import stamp
 from pegboard.service.identity import Application
 
 __all__ = ["approve", "deny", "grant", "reject", "requests", "review", "show"]
@@ -30,10 +30,10 @@ async def show(running: Running, by: Application, said: asked.Named) -> dict[str
     if draft is None:
         raise UnknownToolError(tool_id=said.tool, fix="`review` lists the tools that wait")
     await running.keeper.shown(draft, by.name)
-    was = _declared(draft.waiting.locked)
+    was = {} if draft.waiting.locked is None else declared(draft.waiting.locked)
     changes = [
         {"field": name, "was": was.get(name), "now": now}
-        for name, now in _declared(draft.waiting.live).items()
+        for name, now in declared(draft.waiting.live).items()
         if was.get(name) != now
     ]
     return {"draft": draft.to_json(), "changes": changes}
@@ -81,20 +81,6 @@ async def deny(running: Running, by: Application, said: asked.Decide, *, approva
 async def _asked_for(running: Running, approval_id: str) -> None:
     if await running.ledger.approval(approval_id) is None:
         raise nothing("request", approval_id)
-
-
-def _declared(entry: CatalogEntry | None) -> Mapping[str, Json]:
-    """Return what a server declares of a tool."""
-    if entry is None:
-        return {}
-    return {
-        "name": entry.name,
-        "title": entry.title,
-        "description": entry.description,
-        "input_schema": None if entry.undeclared_schema else entry.input_schema,
-        "output_schema": entry.output_schema,
-        "annotations": entry.annotations or None,
-    }
 
 
 def _approval(running: Running, one: Approval) -> dict[str, Any]:

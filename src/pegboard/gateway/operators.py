@@ -9,10 +9,10 @@ from pegboard.core.catalog import CatalogEntry
 from pegboard.core.names import Json
 from pegboard.core.revocations import EVERYTHING, Revocation, target_problem, with_parents
 from pegboard.core.snapshot import diff
+from pegboard.core.times import stamp
 from pegboard.gateway import asked
 from pegboard.gateway.refusals import nothing
 from pegboard.gateway.running import Running
-from pegboard.gateway.times import stamp
 from pegboard.service.audit import AuditKind
 from pegboard.service.identity import Application
 from pegboard.service.ports import Head

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from pegboard.core.names import Json, compact_json
+from pegboard.engine.judged import unknown
 from pegboard.engine.selection import Outcome, Selection, mcp_tool
-from pegboard.engine.verdict import Caller, Verdict, VerdictKind
+from pegboard.engine.verdict import Caller, Cause, Internal, Verdict, VerdictKind
 from pegboard.providers.calls import ModelCall, Output, arguments_of, refusal_text, result_text
 from pegboard.providers.capabilities import Delivery
 from pegboard.providers.loadout import Joined
@@ -19,10 +20,7 @@ from pegboard.providers.wired import Wired
 __all__ = ["UNKNOWN", "Answered", "CallProposed", "Called", "Found", "Reply", "SearchAsked", "called", "found", "meant"]
 
 # What the gate says of a tool that is not there; one text, wherever it is found out.
-UNKNOWN = Verdict(
-    kind=VerdictKind.UNKNOWN_OR_DENIED,
-    message="there is no such tool for this caller; search again and call a tool of the new selection",
-)
+UNKNOWN = unknown(Internal(cause=Cause.NOT_SELECTED))
 
 
 class Answered(Protocol):

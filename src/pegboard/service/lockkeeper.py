@@ -7,12 +7,12 @@ standing `follow`, which signs as that.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from pegboard.core.catalog import CatalogEntry, Flow, Reach, Risk
 from pegboard.core.errors import ConfigError, StoreError, UnknownToolError
 from pegboard.core.lock import Lock, LockLine
 from pegboard.core.names import digest, short
+from pegboard.core.times import stamp
 from pegboard.engine.pending import Pending
 from pegboard.engine.proposals import proposed
 from pegboard.engine.refresh import GONE, alarm
@@ -232,7 +232,7 @@ class LockKeeper:
             )
 
     def _now(self) -> str:
-        return datetime.fromtimestamp(int(self._catalog.clock.now()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return stamp(self._catalog.clock.now())
 
     async def _write(self, before: Lock, lock: Lock) -> None:
         """Put a lock in place of the one that was read last, and on the audit, which names each line's own approver."""

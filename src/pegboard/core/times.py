@@ -1,4 +1,4 @@
-"""Times as answers say them."""
+"""Times as they are written down: in answers, in the lock, on a terminal."""
 
 from datetime import UTC, datetime
 
