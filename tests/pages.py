@@ -6,6 +6,7 @@ A page speaks to the tests in comments that no reader sees, each on a line befor
     <!-- append: NAME -->    the block is added to the end of NAME
     <!-- exit: N -->         the last command of the block ends with N; unsaid, every command ends with 0
     <!-- trace: oldest -->   trace ids in the commands of the block stand for the oldest trace there is
+    <!-- approval: waiting --> approval ids in the commands of the block stand for the one that waits
 """
 
 import re

@@ -66,6 +66,8 @@ def session(block: Block) -> None:
         line, _, shown = step.partition("\n")
         if block.notes.get("trace") == "oldest":
             line = re.sub(r"\btr_[0-9a-f]{32}", oldest_trace, line)
+        if block.notes.get("approval") == "waiting":
+            line = re.sub(r"\bap_[0-9a-f]{32}", waiting_approval, line)
         status, printed = run(line)
         wanted = int(block.notes.get("exit", 0)) if number == len(steps) else 0
         assert status == wanted, f"$ {line}\n{printed}"
@@ -88,6 +90,13 @@ def oldest_trace(_: re.Match[str]) -> str:
     return json.loads(printed)["traces"][-1]["trace_id"]
 
 
+def waiting_approval(_: re.Match[str]) -> str:
+    status, printed = run("pegboard approvals list --json")
+    assert status == 0, printed
+    (waiting,) = json.loads(printed)["approvals"]
+    return waiting["approval_id"]
+
+
 def compare(line: str, shown: str, printed: str) -> None:
     """Find the shown lines in what was printed, in their order, with nothing between them but where `…` stands."""
     real, place, loose = [plain(one) for one in printed.splitlines()], 0, False
@@ -105,7 +114,7 @@ def compare(line: str, shown: str, printed: str) -> None:
 
 def plain(line: str) -> str:
     """Return a line without what differs from run to run."""
-    line = re.sub(r"\b(tr|sel|call)_[0-9a-f]{32}\b", r"\1", line)
+    line = re.sub(r"\b(tr|sel|call|ap)_[0-9a-f]{32}\b", r"\1", line)
     line = re.sub(r"\b\d+-[0-9a-f]{12}\b", "VERSION", line)
     line = re.sub(r"\b[0-9a-f]{12,64}\b", "HASH", line)
     line = re.sub(r"\d{4}-\d\d-\d\dT[0-9:]+Z", "TIME", line)
