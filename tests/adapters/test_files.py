@@ -168,6 +168,18 @@ def test_a_change_by_someone_else_is_not_undone(path: Path) -> None:
     assert one.read() == Lock.of()
 
 
+def test_a_lock_that_has_not_moved_is_not_read_again_and_one_that_has_keeps_its_lines(path: Path) -> None:
+    one, two = LockFileAt(path), LockFileAt(path)
+    one.write(LOCK)
+    assert one.read() is LOCK
+    before = two.read()
+    assert two.read() is before
+    one.write(LOCK.without(["mail.send"]))
+    after = two.read()
+    assert after == LOCK.without(["mail.send"])
+    assert all(after.lines[tool] is before.lines[tool] for tool in after.lines)
+
+
 def test_the_stamp_moves_with_every_change(path: Path) -> None:
     lock_file = LockFileAt(path)
     stamps = [lock_file.stamp()]

@@ -57,6 +57,20 @@ def test_every_change_of_a_line_changes_the_digest(lock: Lock, line: LockLine):
     assert changed.without([line.tool]).lines.keys() == lock.lines.keys() - {line.tool}
 
 
+@given(locks, locks)
+def test_a_lock_that_is_read_again_is_read_as_if_it_were_new_and_keeps_its_lines(old: Lock, new: Lock):
+    again = parse_lock(format_lock(new), known=old)
+    assert again == parse_lock(format_lock(new))
+    assert all(again.lines[tool] is line for tool, line in old.lines.items() if new.lines.get(tool) == line)
+
+
+@given(locks, locks)
+def test_the_lines_that_differ_are_those_that_one_lock_has_and_the_other_has_not(one: Lock, other: Lock):
+    lines = {json.dumps(line.to_json()) for line in one} ^ {json.dumps(line.to_json()) for line in other}
+    assert one.differing(other) == {json.loads(line)["tool"] for line in lines}
+    assert one.differing(one) == frozenset()
+
+
 def test_a_line_stands_in_the_file_as_the_surface_shows_it():
     assert parse_lock(text()) == Lock.of([PARSED])
     assert format_lock(Lock.of([PARSED])) == json.dumps(LINE, separators=(",", ":")) + "\n"
@@ -143,6 +157,12 @@ def test_a_line_that_is_not_wholly_valid_is_refused(line: str, problem: str, fix
 def test_a_line_that_is_no_json_is_refused(line: str):
     with pytest.raises(LockError, match="not a JSON object: "):
         parse_lock(line)
+
+
+def test_a_line_that_was_read_before_is_refused_where_it_stands_twice():
+    known = Lock.of([PARSED])
+    with pytest.raises(LockError, match="has two lines"):
+        parse_lock(f"{PARSED.text}\n{PARSED.text}\n", known=known)
 
 
 def test_a_tool_with_two_lines_is_refused_even_where_they_agree():

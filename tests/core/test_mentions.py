@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard.core.mentions import ANOTHER, ToolNames, entry_texts, mentions, omit, redact
+from pegboard.core.names import compact_json
 
 SIBLINGS = ("get_user", "list-orders", "getOrder", "v2", "crm.find", "search", "Open", "工具", "工具-一")
 
@@ -46,6 +47,25 @@ SIBLINGS = ("get_user", "list-orders", "getOrder", "v2", "crm.find", "search", "
 )
 def test_a_name_is_mentioned_only_as_a_whole_token_that_looks_like_one(text, found):
     assert mentions([text], SIBLINGS, "own") == tuple(sorted(found))
+
+
+# Names between what may stand before and after them in JSON: escapes, signs that join, characters that nobody sees.
+_SIGNS = ("\n", "\t", "\\", '"', "-", "_", ".", "`", "\u200b", "\x1b[0m", "\x01", "n", " ")
+_PIECES = st.lists(st.sampled_from([*SIBLINGS, *_SIGNS]), max_size=8).map("".join)
+
+
+@given(_PIECES, _PIECES, _PIECES, st.sampled_from(SIBLINGS).map(lambda name: (name,)) | st.just(SIBLINGS[:7]))
+def test_a_text_in_which_no_name_may_stand_mentions_none(description, value, key, names):
+    schema = {"type": "object", "properties": {key: {"description": value, "enum": [value]}}, "$comment": description}
+    index = ToolNames.of(names)
+    if not index.may_stand_in((description, compact_json(schema))):
+        assert mentions(entry_texts(description=description, input_schema=schema), index, "own") == ()
+
+
+@pytest.mark.parametrize("text", ["get_user", "a\\get_user", "\\nget_user", "crm.find", "getOrder!"])
+def test_where_a_name_may_stand_is_seen(text):
+    assert ToolNames.of(SIBLINGS[:6]).may_stand_in(["", text])
+    assert not ToolNames.of(SIBLINGS[:6]).may_stand_in(["", "an honest text"])
 
 
 def test_an_empty_name_is_in_no_text():

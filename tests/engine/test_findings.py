@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from pegboard.core.catalog import CatalogEntry, declare, with_row
 from pegboard.core.text import hidden
-from pegboard.engine.finding_rules import RULES
+from pegboard.engine.finding_phrases import NEEDLES, PHRASES
+from pegboard.engine.finding_rules import ROWS, RULES
 from pegboard.engine.findings import NO_INCUMBENTS, Finding, Incumbents, Severity, findings, worst
 from pegboard.engine.intake import take_in
 from tests.crm import tool
@@ -53,6 +54,22 @@ def test_an_attack_is_found_by_its_rule_at_its_place(row):
 
 def test_every_rule_has_an_attack():
     assert {row["rule"] for row in MADE} == set(RULES)
+
+
+@pytest.mark.parametrize("rule", sorted(NEEDLES))
+@cases(2, 300)
+@given(st.data())
+def test_no_text_that_a_phrase_is_in_is_without_a_needle_of_its_rule(rule, data):
+    for pattern in PHRASES[rule]:
+        text = data.draw(st.from_regex(pattern))
+        assert any(needle in text for needle in NEEDLES[rule]), text
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if not row.folds], ids=lambda row: row.rule)
+@cases(10, 1_000)
+@given(st.data())
+def test_no_text_that_holds_what_nobody_sees_is_left_unread(row, data):
+    assert hidden(data.draw(st.from_regex(row.pattern)))
 
 
 def test_most_attacks_that_no_rule_was_written_for_are_found():

@@ -82,6 +82,28 @@ async def test_the_content_that_the_lock_names_stays_when_its_versions_go():
     assert await made.store.find(line.tool, line.hash, "crm") is not None
 
 
+async def test_a_state_of_the_lock_stays_as_long_as_a_policy_that_is_kept_is_of_it():
+    from pegboard.service.selector import Request
+    from tests.crm import AGENT
+
+    crm = ScriptedToolServer([])
+    made = system(ScriptedToolServers(crm=crm))
+    await grown(made, crm, 1)
+    await made.keeper.approve(["crm.get_order"], access="sales", risk=Risk.READ, reach=Reach.BOUNDED, by="tests")
+    selection, _ = await made.selector.select(Request(tasks=("read an order",)), AGENT)
+    await made.flush()
+    recorded = made.keeper.show()
+    await made.keeper.approve(["crm.pay"], access="sales", risk=Risk.READ, reach=Reach.BOUNDED, by="tests")
+    between = made.keeper.show()
+    await made.keeper.replace(between.without(["crm.get_order"]))
+    await made.catalog.current()
+    assert {recorded.digest, between.digest, made.keeper.show().digest} == set(await made.store.documents("lock"))
+    await made.pruner.prune(1, apply=True)
+    assert set(await made.store.documents("lock")) == {recorded.digest, made.keeper.show().digest}
+    (replayed,) = await made.replayer.replay([selection.trace_id])
+    assert replayed.equal
+
+
 async def test_a_file_is_whole_after_pruning_and_smaller_in_rows(tmp_path):
     clock, store, crm = FixedClock(), SqliteStore.open(tmp_path / "p.db"), ScriptedToolServer([])
     deployment = Deployment(templates={"all": AccessTemplate()})

@@ -40,7 +40,7 @@ async def eligible(made):
 
 async def verdict(made, **arguments):
     call = ProposedCall(tool="crm.get_order", arguments=arguments)
-    return (await made.gatekeeper.rehearse(call, AGENT, operator=True)).verdict.kind
+    return (await made.gatekeeper.rehearse(call, AGENT, all_listed=True)).verdict.kind
 
 
 async def audited(made, kind):

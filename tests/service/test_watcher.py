@@ -267,7 +267,7 @@ async def test_the_watcher_of_a_wired_system_refreshes_it():
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(made.watcher.run)
         with anyio.fail_after(20):
-            while made.health.of("crm").listed_at is None:
+            while made.health.of("crm").listed_at is None or await made.store.head() is None:
                 await anyio.sleep(0.01)
         tasks.cancel_scope.cancel()
     assert [entry.tool_id for entry in (await made.catalog.current()).view.snapshot.entries] == ["crm.a"]

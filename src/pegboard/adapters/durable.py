@@ -39,7 +39,7 @@ def replace_file(path: str, parts: Iterable[bytes], *, allowed: Callable[[], Non
         beside = f"{target}.new"
         with _folder(os.path.dirname(target)) as folder:
             try:
-                _write(beside, parts, before)
+                written = _write(beside, parts, before)
                 allowed()
                 os.replace(beside, target)
             except BaseException:
@@ -47,7 +47,7 @@ def replace_file(path: str, parts: Iterable[bytes], *, allowed: Callable[[], Non
                     os.unlink(beside)
                 raise
             os.fsync(folder)
-            return os.stat(target)
+            return _as_written(target, written)
     except (OSError, ValueError) as error:
         raise StoreError(
             problem=f"the file cannot be written: {reason(error)}",
@@ -93,7 +93,15 @@ def _folder(path: str) -> Iterator[int]:
         os.close(folder)
 
 
-def _write(path: str, parts: Iterable[bytes], like: os.stat_result | None) -> None:
+def _as_written(target: str, written: os.stat_result) -> os.stat_result:
+    """Return the status of the file under its name, or as it was *written* where another took the name meanwhile."""
+    found = os.stat(target)
+    # The rename has moved the time of its status on, and nothing else.
+    ours = (written.st_ino, written.st_mtime_ns, written.st_size)
+    return found if (found.st_ino, found.st_mtime_ns, found.st_size) == ours else written
+
+
+def _write(path: str, parts: Iterable[bytes], like: os.stat_result | None) -> os.stat_result:
     with suppress(FileNotFoundError):
         os.unlink(path)
     with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666), "wb") as file:
@@ -105,3 +113,4 @@ def _write(path: str, parts: Iterable[bytes], like: os.stat_result | None) -> No
         file.writelines(parts)
         file.flush()
         os.fsync(file.fileno())
+        return os.fstat(file.fileno())

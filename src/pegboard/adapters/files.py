@@ -89,11 +89,15 @@ class LockFileAt:
 
     A write follows the read before it: where the file has changed in between, someone else's approval or
     withdrawal would be undone without a word, so the write is refused.
+
+    What was read or written last is kept: a file that has not moved since is not read again, and of one that has only
+    the lines that are new are parsed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
         self._read: object = None
+        self._lock: Lock | None = None
 
     def stamp(self) -> object:
         """Return what tells one state of the file from another without reading it. Never raises."""
@@ -109,20 +113,22 @@ class LockFileAt:
             LockError: The file cannot be read, or a line of it is not valid; nothing is granted then.
         """
         stamp = self.stamp()
+        if self._lock is not None and stamp == self._read:
+            return self._lock
         try:
             with open(self._path, "rb") as file:
                 content = file.read(MAX_LOCK_BYTES + 1)
         except FileNotFoundError:
-            self._read = stamp
-            return Lock.of()
+            self._read, self._lock = stamp, Lock.of()
+            return self._lock
         except (OSError, ValueError) as error:
             fix = "make it a file that this account may read"
             raise LockError(f"the lock cannot be read: {reason(error)}", self._path, fix) from error
         if len(content) > MAX_LOCK_BYTES:
             raise LockError(f"the lock has more than {MAX_LOCK_BYTES:,} bytes", self._path, _RESTORE)
-        lock = parse_lock(self._text(content), self._path)
+        self._lock = parse_lock(self._text(content), self._path, self._lock)
         self._read = stamp
-        return lock
+        return self._lock
 
     def write(self, lock: Lock) -> None:
         """Replace the lock whole, durably.
@@ -131,7 +137,7 @@ class LockFileAt:
             StoreError: It cannot be written, or has changed since this object read it; the old one stands.
         """
         written = replace_file(self._path, [format_lock(lock).encode()], allowed=self._check_unchanged)
-        self._read = _stamp(written)
+        self._read, self._lock = _stamp(written), lock
 
     def _text(self, content: bytes) -> str:
         try:

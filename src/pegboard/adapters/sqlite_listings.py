@@ -27,11 +27,13 @@ def listing_stamps(connection: sqlite3.Connection) -> dict[str, object]:
     return {server: tuple(rest) for server, *rest in connection.execute(_LISTINGS)}
 
 
-def live(connection: sqlite3.Connection) -> tuple[tuple[str, str, str], ...]:
-    """Return the (tool id, schema hash, server) of everything listed, without reading any content."""
+def live(connection: sqlite3.Connection, servers: Collection[str] | None = None) -> tuple[tuple[str, str, str], ...]:
+    """Return the (tool id, schema hash, server) of what all servers list, or these, without reading any content."""
     found: list[tuple[str, str, str]] = []
     with reading(connection):
         for server, manifest in connection.execute("SELECT server, manifest FROM listings ORDER BY server").fetchall():
+            if servers is not None and server not in servers:
+                continue
             rows = connection.execute(
                 "SELECT tool_id, schema_hash FROM rows WHERE id IN (SELECT value FROM json_each(?))",
                 (json.dumps(manifest_ids(connection, manifest)),),

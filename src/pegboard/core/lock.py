@@ -3,6 +3,9 @@
 One JSON object a line, sorted by tool id, made to be merged and read as a diff. A tool whose id is not
 here, or whose declared content has another hash, is eligible for nobody (laws 1 and 6).
 
+A line is written once and kept with its text, and a line that is read again is the one that was read before: of a lock
+of 100,000 tools a change costs its lines.
+
 Source: SURFACE "pegboard.lock"; the lock files of package managers.
 """
 
@@ -14,7 +17,7 @@ from typing import TypeVar
 
 from pegboard.core.catalog import Flow, Reach, Risk
 from pegboard.core.errors import LockError
-from pegboard.core.names import Json, canonical_json, compact_json, digest_bytes, name_problem, parse_json
+from pegboard.core.names import Json, compact_json, digest_bytes, name_problem, parse_json
 
 __all__ = ["Lock", "LockLine", "format_lock", "parse_lock"]
 
@@ -25,7 +28,7 @@ _FIELDS = ("tool", "hash", "access", "risk", "reach", "flow", "by", "at")
 _MORE_FIELDS = ("server",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LockLine:
     """What is granted to one tool: its content hash, an access template, and how it is to be handled.
 
@@ -51,6 +54,11 @@ class LockLine:
     def is_of(self, server: str) -> bool:
         """Say whether the line may grant a tool of this server."""
         return self.server in (None, server)
+
+    @cached_property
+    def text(self) -> str:
+        """Write the line as it stands in the file."""
+        return compact_json(self.to_json())
 
     def to_json(self) -> dict[str, Json]:
         """Return the line as it stands in the file, keys in the file's order."""
@@ -81,8 +89,8 @@ class Lock:
 
     @cached_property
     def digest(self) -> str:
-        """Identify this state of the lock by its content."""
-        return digest_bytes(b"\n".join(canonical_json(line.to_json()) for line in self.lines.values()))
+        """Identify this state of the lock by its content: the digest of the file as it is written."""
+        return digest_bytes(format_lock(self).encode())
 
     def __iter__(self) -> Iterator[LockLine]:
         return iter(self.lines.values())
@@ -94,6 +102,14 @@ class Lock:
         """Say whether this content of this tool is granted to this server."""
         line = self.lines.get(tool_id)
         return line is not None and line.hash == schema_hash and line.is_of(server)
+
+    def differing(self, other: "Lock") -> frozenset[str]:
+        """Return the tools whose lines are not the same in both."""
+        if other is self:
+            return frozenset()
+        theirs = other.lines
+        changed = (tool for tool, line in self.lines.items() if (old := theirs.get(tool)) is not line and old != line)
+        return frozenset((*changed, *(theirs.keys() - self.lines.keys())))
 
     def granting(self, lines: Iterable[LockLine]) -> "Lock":
         """Return a lock in which *lines* replace or join the present ones."""
@@ -107,18 +123,27 @@ class Lock:
 
 def format_lock(lock: Lock) -> str:
     """Write the file: one line a tool, sorted by tool id, ending in a newline where there is any."""
-    return "".join(f"{compact_json(line.to_json())}\n" for line in lock)
+    return "".join(f"{line.text}\n" for line in lock)
 
 
-def parse_lock(text: str, where: str = "pegboard.lock") -> Lock:
+def parse_lock(text: str, where: str = "pegboard.lock", known: Lock | None = None) -> Lock:
     """Read the file, strictly: whatever is not a whole valid line is an error, and then nothing is granted.
+
+    Args:
+        text: The file.
+        where: What errors call it.
+        known: A lock that was read before; a line that is written as one of it is taken over from it.
 
     Raises:
         LockError: A line is no JSON, misses or adds a field, has a value outside its list, or repeats a
             tool; or a merge left its marks.
     """
     found: dict[str, LockLine] = {}
+    before = {} if known is None else {line.text: line for line in known}
     for number, line in enumerate(text.split("\n"), start=1):
+        if (same := before.get(line)) is not None and same.tool not in found:
+            found[same.tool] = same
+            continue
         if not line.strip():
             continue
         at = f"{where}, line {number}"

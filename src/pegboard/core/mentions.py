@@ -12,13 +12,13 @@ Source: DESIGN section 3, "mentions".
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
 from pegboard.core.names import Json
 from pegboard.core.roles import Roles, all_strings
-from pegboard.core.text import clean
+from pegboard.core.text import clean, hidden
 
 __all__ = ["ANOTHER", "ToolNames", "entry_texts", "mentions", "omit", "redact"]
 
@@ -27,6 +27,7 @@ ANOTHER = "another tool"
 
 # A hyphen joins only between word characters: the arrow in "get_user->next" and the dashes of a list end a token.
 _TOKEN = re.compile(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
+_ESCAPE = re.compile(r"\\.")
 _WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 _IDENTIFIER = re.compile(r"[_\-.0-9]|.[A-Z]")
 
@@ -57,6 +58,23 @@ class ToolNames:
 
     def __bool__(self) -> bool:
         return bool(self.by_token or self.tokenless)
+
+    def may_stand_in(self, texts: Iterable[str]) -> bool:
+        """Say whether a name can be mentioned in JSON or plain texts: most tools name no other, which this sees fast.
+
+        Never False where `mentions` finds one in a text, or in a string of the JSON, cleaned or as it came.
+        """
+        if self.tokenless:
+            return True
+        for text in texts:
+            # What `clean` takes out of a string may stand in its JSON as an escape: U+0008 and U+000C have letters.
+            if any(escape in text for escape in ("\\u", "\\b", "\\f")) or hidden(text):
+                return True
+            # In JSON the letter of an escape (`\n`) is no part of the token behind it; in a plain text it is.
+            for read in (text, _ESCAPE.sub(" ", text)) if "\\" in text else (text,):
+                if not self.by_token.keys().isdisjoint(_TOKEN.findall(read)):
+                    return True
+        return False
 
     def found(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield (start, end, name) of every mention, overlapping ones too; at one place the longest first."""

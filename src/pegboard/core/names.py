@@ -34,7 +34,8 @@ MAX_TOOL_ID = 256
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 # Where RFC 8785 and the standard library's encoder may part: a number with a point or an exponent, and
 # characters whose UTF-16 order is not their code point order. A false hit inside a string costs only time.
-_NUMBER = re.compile(r"[:\[,]-?\d+[.eE]|^-?\d+[.eE]")
+_NUMBER = re.compile(r"[:\[,]-?\d+[.eE]")
+_BARE_NUMBER = re.compile(r"-?\d+[.eE]")
 _HIGH = re.compile("[\ue000-\U0010ffff]")
 
 
@@ -86,7 +87,7 @@ def canonical_json(value: Json) -> bytes:
     """
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False)
-        if _NUMBER.search(text) or _HIGH.search(text):
+        if _NUMBER.search(text) or _BARE_NUMBER.match(text) or (not text.isascii() and _has_high_key(value)):
             text = "".join(_canonical(value))
         return text.encode("utf-8")
     except RecursionError:
@@ -128,6 +129,12 @@ def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise ValueError(f"the key {twice!r} stands twice in one object")
     return found
+
+
+def _has_high_key(value: Json) -> bool:
+    if isinstance(value, dict):
+        return any((not key.isascii() and _HIGH.search(key)) or _has_high_key(child) for key, child in value.items())
+    return isinstance(value, list | tuple) and any(map(_has_high_key, value))
 
 
 def _canonical(value: Json) -> Iterable[str]:

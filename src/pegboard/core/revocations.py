@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pegboard.core.catalog import CatalogEntry
 from pegboard.core.context import RuntimeContext
 from pegboard.core.names import Json, digest, name_problem
+from pegboard.core.times import stamp
 
 __all__ = ["EVERYTHING", "NO_REVOCATIONS", "Revocation", "Revocations", "target_problem", "with_parents"]
 
@@ -28,6 +29,16 @@ class Revocation:
     by: str
     since: float
     expires_at: float | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the answer of `halt`."""
+        return {
+            "target": self.target,
+            "why": self.why,
+            "by": self.by,
+            "since": stamp(self.since),
+            "expires_at": None if self.expires_at is None else stamp(self.expires_at),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,8 @@ class Diff:
 
 def diff(old: Snapshot, new: Snapshot) -> Diff:
     """Compare two snapshots by content."""
+    if new is old:
+        return Diff(added=(), changed=(), removed=())
     before = {entry.tool_id: entry for entry in old.entries}
     after = {entry.tool_id: entry for entry in new.entries}
     return Diff(

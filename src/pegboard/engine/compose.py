@@ -48,7 +48,7 @@ def compose(
     previous: Snapshot | None = None,
     moved: Collection[str] | None = None,
 ) -> Composition:
-    """Build the snapshot that follows *previous*.
+    """Build the snapshot that follows *previous*; *previous* itself where nothing differs from it.
 
     Args:
         listed: The live entries of each server, at least of those in *moved*.
@@ -65,13 +65,16 @@ def compose(
     standing = [] if moved is None else [entry for entry in before.values() if entry.source_server not in moved]
     chosen, refused = _one_owner_each(listed, before, standing)
     names = _Siblings(listed, refused_names or {})
-    entries = (
+    entries = [
         _steady(
             _curated(_as_locked(live, names, lock, locked_content), curation or {}),
             before.get(live.tool_id),
         )
         for live in chosen
-    )
+    ]
+    none_gone = len(standing) + len(entries) == len(before)
+    if previous is not None and none_gone and all(before.get(entry.tool_id) is entry for entry in entries):
+        return Composition(snapshot=previous, refused=tuple(refused))
     number = 1 if previous is None else previous.number + 1
     return Composition(snapshot=Snapshot.of(number, [*standing, *entries]), refused=tuple(refused))
 
@@ -108,9 +111,13 @@ def _one_alias_each(
     refused: list[tuple[str, str, str]],
 ) -> list[CatalogEntry]:
     """Leave out what could go over some wire under the name of a tool that is there: the one served before stays."""
+    ordered = sorted(entries, key=lambda one: (one.tool_id not in before, one.tool_id))
+    if all(entry.tool_id in before for entry in ordered):
+        # What was served together has no name in common, and marks of a whole catalog take long to compute.
+        return ordered
     named = {mark(tool_id): tool_id for tool_id in standing}
     chosen = []
-    for entry in sorted(entries, key=lambda one: (one.tool_id not in before, one.tool_id)):
+    for entry in ordered:
         other = named.setdefault(mark(entry.tool_id), entry.tool_id)
         if other == entry.tool_id:
             chosen.append(entry)

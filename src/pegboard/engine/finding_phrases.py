@@ -3,12 +3,15 @@
 They read folded text (`finding_rules.folded`): clean, small letters, one blank between words, no emphasis, `_` as a
 blank. Every repetition is bounded, so that no text takes long. English; the two plainest rules in other languages too.
 
+`NEEDLES` is what makes them cheap: a pattern is looked for only in a text that holds one of its rule's needles, which
+most texts do not. A new pattern whose needle is not there yet brings one.
+
 Source: the attacks of `tests/corpus`; the counts in docs/reference/findings.md.
 """
 
 from collections.abc import Mapping
 
-__all__ = ["PHRASES"]
+__all__ = ["NEEDLES", "PHRASES"]
 
 _SOME = r"(?:[^\s.]+ ){0,4}"
 _NEVER = r"\b(?:do not|don't|never) "
@@ -157,4 +160,73 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         r"(?<![a-z0-9+/])(?=[a-f0-9]{0,60}[g-z])[a-z0-9+]{64,}",
         r"(?:\\x[0-9a-f]{2}|\\u[0-9a-f]{4}){8}",
     ),
+}
+
+_TELLING = (
+    *("mention", "reveal", "disclose", "tell", "show", "report", "explain", "inform", "alert", "notify", "warn", "let"),
+)
+# One of these stands in every text in which a pattern of the rule finds something; a rule without any reads all texts.
+NEEDLES: Mapping[str, tuple[str, ...]] = {
+    "override": (
+        *("ignor", "disregard", "forget", "override", "bypass", "discard", "set aside", "no attention", "abandon"),
+        *("stop following", "not follow", "n't follow", "disobey", "violate"),
+        *("no longer apply", "not apply", "n't apply", "are void", "are cancelled", "are suspended", "are revoked"),
+        *("olvid", "descarta", "omite", "oublie", "pas compte", "vergiss", "vergessen sie", "missachte", "dimentica"),
+        *("esqueça", "desconsidere", "negeer", "vergeet", "zapomnij", "игнорируй", "забудь", "не обращай"),
+        *("忽略", "无视", "無視", "忘记", "忘記", "不要理会", "忘れ", "무시", "잊", "تجاهل", "انس"),
+    ),
+    "chat-markup": (
+        *("<|", "inst]", "instruction]", "sys>>", "system>", "prompt>", "assistant>", "instruction>", "instructions>"),
+        *("important>", "system:", "system :", "assistant:", "assistant :", "human:", "human :"),
+    ),
+    "persona": (
+        *("you are now", "from now on", "instruction", "developer mode", "dan mode", "god mode", "jailbreak mode"),
+        *("your new", "your real", "your true", "your only", "as a ai", "as an ai", "language model", "assistant"),
+    ),
+    "secrecy": (
+        *(never + word for never in ("do not ", "don't ", "never ") for word in _TELLING),
+        *("without ", "hide ", "conceal ", "keep ", "no need", "not necessary", "unnecessary", "secretly", "covertly"),
+        *("surreptitiously", "as if nothing", "no le ", "nichts", "ne di", "ne mentionne", "不要", "ユーザ"),
+        *("не говори", "не сообщай"),
+    ),
+    "sensitive-file": (
+        *(".ssh/", "id rsa", "id ed25519", "/etc/passwd", "/etc/shadow", ".aws/", ".kube/", ".cursor/", "mcp.json"),
+        *("claude desktop config", "netrc", ".env"),
+    ),
+    "credential-request": (
+        *("passw", "passphrase", "api key", "api-key", "apikey", "token", "secret key", "private key", "ssh key"),
+        *("seed phrase", "recovery phrase", "credential", "card number", "cvv", "one time", "one-time", "2fa code"),
+        *("verification code", "otp"),
+    ),
+    "credential-parameter": (
+        *("passw", "passphrase", "api", "secret", "token", "private", "card", "cvv", "ssn", "seed", "otp"),
+    ),
+    "conversation-request": (
+        *("history", "transcript", "so far", "conversation", "chat", "dialogue", "message log", "messagelog", "prompt"),
+        *("system message", "developer message", "hidden instruction", " said", " wrote", " typed", " told", "thought"),
+        *("reasoning", "of all ", "of every ", "of the other "),
+        *("tool list", "tools list", "toollist", "toolslist", "previous message", "previousmessage", "all tools"),
+        "alltools",
+    ),
+    "claim": ("tool",),
+    "steering": (
+        *("use this", "call this", "run this", "invoke this", "use me", "call me", "run me", "invoke me", "mandatory"),
+        *("preferred tool", "first step", "always call", "must be called", "must be used", "must be run"),
+        *("this tool must", "this tool should", "best tool", "only tool"),
+        *("immer zuerst", "siempre primero", "toujours en premier", "必须首先", "必ず最初"),
+    ),
+    "instruction": (
+        *("you must", "you should always", "you need to", "you shall", "important", "critical"),
+        *("mandatory", "warning", "required", "never ", "always "),
+    ),
+    "active-markup": (
+        *("<script", "<iframe", "<object", "<embed", "onerror", "onload", "onclick", "javascript:", "data:text/html"),
+        *("display:", "visibility:", "font-size:", "opacity:"),
+    ),
+    "hidden-markup": ("<!--", "![", "<img ", "[//]:"),
+    "odd-link": (
+        *("http", "webhook.site", "requestbin", "ngrok", "pastebin.com", "burpcollaborator", "interact.sh", "bit.ly"),
+        *("tinyurl.com",),
+    ),
+    "link": ("http",),
 }

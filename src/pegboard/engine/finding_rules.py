@@ -14,10 +14,10 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, StrEnum, auto
+from enum import IntEnum, StrEnum, auto
 
 from pegboard.core.text import clean
-from pegboard.engine.finding_phrases import PHRASES
+from pegboard.engine.finding_phrases import NEEDLES, PHRASES
 
 __all__ = ["LENGTHS", "META_TOOLS", "ROWS", "RULES", "STEERING_KEYS", "Place", "Severity", "folded", "mixes_scripts"]
 
@@ -38,7 +38,7 @@ class Severity(StrEnum):
         return list(Severity).index(self)
 
 
-class Place(Enum):
+class Place(IntEnum):
     """What kind of text a rule looks at."""
 
     NAME = auto()
@@ -62,7 +62,15 @@ class Row:
     pattern: re.Pattern[str]
     places: frozenset[Place]
     folds: bool
-    """Whether the pattern is looked for in the folded text, or in the text as it came where that is not plain."""
+    """Whether the pattern is looked for in the folded text, or in the text as it came where that hides something."""
+    needles: tuple[str, ...] = ()
+    """Folded texts without any of these are not read; none: all are."""
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Return the first place in a text, folded where the row folds, that the rule speaks of."""
+        if self.needles and not any(map(text.__contains__, self.needles)):
+            return None
+        return self.pattern.search(text)
 
 
 def _seen(rule: str, severity: Severity, says: str, *patterns: str) -> Row:
@@ -72,7 +80,8 @@ def _seen(rule: str, severity: Severity, says: str, *patterns: str) -> Row:
 
 def _said(rule: str, severity: Severity, says: str, *places: Place) -> Row:
     """Make a row on wording; a text for the validator alone says nothing."""
-    return Row(rule, severity, says, re.compile("|".join(PHRASES[rule])), frozenset(places or _READ), folds=True)
+    pattern = re.compile("|".join(PHRASES[rule]))
+    return Row(rule, severity, says, pattern, frozenset(places or _READ), folds=True, needles=NEEDLES.get(rule, ()))
 
 
 _READ = (Place.NAME, Place.TITLE, Place.PROSE, Place.VALUE)
@@ -144,6 +153,8 @@ STEERING_KEYS = frozenset(
     | {"systemprompt", "instructions", "hidden", "trusted", "verified"}
 )
 
+# Nothing in it but what is seen; most texts are, and of those there is nothing to clean.
+_PLAIN = re.compile(r"[\t\n\r -~]*\Z")
 # Letters of Cyrillic and Greek that look like Latin ones (TR 39, confusables).
 _LOOK_ALIKES = str.maketrans("аеорсухіјѕԁһӏвмнткαορνικτυ", "aeopcyxijsdhlbmhtkaopvikty")
 _WORD = re.compile(r"\w+")
@@ -153,7 +164,7 @@ _MARKS = str.maketrans({"*": None, "`": None, "_": " ", "’": "'", "“": '"', 
 
 def folded(text: str) -> str:
     """Return the text as phrases are looked for in it."""
-    plain = clean(text).translate(_MARKS)
+    plain = (text if _PLAIN.match(text) else clean(text)).translate(_MARKS)
     if not plain.isascii():
         plain = unicodedata.normalize("NFKC", plain).casefold()
         plain = _WORD.sub(_in_one_script, plain)

@@ -8,14 +8,14 @@ Source: DESIGN section 9; RFC 6901 for the places.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from pegboard.core.catalog import CatalogEntry
 from pegboard.core.keywords import DATA, NAME_LISTS, REFERENCES
 from pegboard.core.names import Json
-from pegboard.core.text import escaped
+from pegboard.core.text import escaped, hidden
 from pegboard.engine.bounds import Bounds, Broken, measure
 from pegboard.engine.finding_rules import (
     LENGTHS,
@@ -41,12 +41,16 @@ _META = Bounds(size_bytes=64 * 1024, depth=16, nodes=2_000)
 _TEXTS = frozenset({"description", "title", "$comment"})
 _VALUES = frozenset({"enum", "const", "default", "examples", "example"})
 _CODE = (DATA | REFERENCES) - _VALUES
-# Nothing in it but what is seen; most texts are, and rules about characters have nothing to read in them.
-_PLAIN = re.compile(r"[\t\n\r -~]*\Z")
 _SEPARATORS = re.compile(r"[\W_]+")
+_BARE = {code: None for code in range(128) if not chr(code).isalnum()}
+# The rows that read a text of each kind; those on characters have nothing to read where nothing is hidden.
+_SEEN = tuple(row for row in ROWS if not row.folds)
+_SAID = {place: tuple(row for row in ROWS if row.folds and place in row.places) for place in Place}
 
 _Found = tuple[str, str, str]
 """Rule, place, snippet."""
+_Text = tuple[str, Place, str]
+"""Where it stands, what kind of text it is, and the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,29 +77,34 @@ class Finding:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Incumbents:
     """The tools that were there first; whoever comes later and takes such a name is the newcomer."""
 
-    holders: Mapping[str, frozenset[tuple[str, str]]]
-    """Folded name -> (server, name) of the tools that hold it."""
+    held: frozenset[tuple[str, str]]
+    """(server, name) of the tools."""
 
     @classmethod
     def of(cls, held: Iterable[tuple[str, str]]) -> "Incumbents":
-        """Index (server, tool name) pairs: of the locked tools, or of those served until now."""
-        holders: dict[str, set[tuple[str, str]]] = {}
-        for server, name in held:
-            holders.setdefault(folded_name(name), set()).add((server, name))
-        return cls({name: frozenset(pairs) for name, pairs in holders.items()})
+        """Take (server, tool name) pairs: of the locked tools, or of those served until now."""
+        return cls(frozenset(held))
+
+    @cached_property
+    def holders(self) -> Mapping[str, Collection[str]]:
+        """Folded name -> the servers of the tools that hold it; gathered once a newcomer asks."""
+        found: dict[str, set[str]] = {}
+        for server, name in self.held:
+            found.setdefault(folded_name(name), set()).add(server)
+        return found
 
     def shadowed_by(self, server: str, name: str) -> str | None:
         """Return the server whose tool this one would shadow, None where there is none or it was there itself."""
-        holders = self.holders.get(folded_name(name), frozenset())
-        others = {other for other, _ in holders} - {server}
-        return None if (server, name) in holders or not others else min(others)
+        if (server, name) in self.held:
+            return None
+        return min({*self.holders.get(folded_name(name), ())} - {server}, default=None)
 
 
-NO_INCUMBENTS = Incumbents({})
+NO_INCUMBENTS = Incumbents(frozenset())
 
 
 def findings(entry: CatalogEntry, *, incumbents: Incumbents = NO_INCUMBENTS, meta: Json = None) -> tuple[Finding, ...]:
@@ -127,8 +136,11 @@ def worst(found: Iterable[Finding]) -> Severity | None:
 
 def folded_name(name: str) -> str:
     """Return a tool's name without case, separators and look-alike letters: two that are equal pass for each other."""
+    # Of most names folding leaves nothing else to do, and there are as many as tools.
+    plain = name.isascii() and name.isprintable()
+    bare = name.lower().translate(_BARE) if plain else _SEPARATORS.sub("", folded(name))
     # A name of separators alone passes for no other.
-    return _SEPARATORS.sub("", folded(name)) or name
+    return bare or name
 
 
 def _all(entry: CatalogEntry, incumbents: Incumbents, meta: Json) -> Iterator[_Found]:
@@ -155,29 +167,32 @@ def _of_name(entry: CatalogEntry, incumbents: Incumbents) -> Iterator[_Found]:
         yield "look-alike-name", "/name", _short(entry.name)
 
 
-def _texts(entry: CatalogEntry) -> Iterator[tuple[str, Place, str]]:
-    """Yield every declared text with its place and kind."""
-    yield "/name", Place.NAME, entry.name
-    yield "/title", Place.TITLE, entry.title or ""
-    yield "/description", Place.PROSE, entry.description
-    yield from _walk(entry.annotations, "/annotations", Place.TITLE)
+def _texts(entry: CatalogEntry) -> list[_Text]:
+    """Return every declared text with its place and kind."""
+    found: list[_Text] = [
+        ("/name", Place.NAME, entry.name),
+        ("/title", Place.TITLE, entry.title or ""),
+        ("/description", Place.PROSE, entry.description),
+    ]
+    _walk(entry.annotations, "/annotations", Place.TITLE, found)
     # What stands in for a schema that was not declared holds no text.
-    yield from _walk(entry.input_schema, "/inputSchema", Place.PROSE)
-    yield from _walk(entry.output_schema, "/outputSchema", Place.PROSE)
+    _walk(entry.input_schema, "/inputSchema", Place.PROSE, found)
+    _walk(entry.output_schema, "/outputSchema", Place.PROSE, found)
+    return found
 
 
-def _walk(value: Json, where: str, place: Place) -> Iterator[tuple[str, Place, str]]:
-    """Yield every string of a value with its place; deeper than 64 is nothing that was taken in."""
+def _walk(value: Json, where: str, place: Place, found: list[_Text]) -> None:
+    """Add every string of a value with its place to *found*; deeper than 64 is nothing that was taken in."""
     if isinstance(value, str):
-        yield where, place, value
+        found.append((where, place, value))
     elif isinstance(value, list):
         for position, child in enumerate(value):
-            yield from _walk(child, f"{where}/{position}", place)
+            _walk(child, f"{where}/{position}", place, found)
     elif isinstance(value, dict):
         for key, child in value.items():
             at = f"{where}/{key.replace('~', '~0').replace('/', '~1')}"
-            yield at, Place.NAME, key
-            yield from _walk(child, at, _place(key, child, place))
+            found.append((at, Place.NAME, key))
+            _walk(child, at, _place(key, child, place), found)
 
 
 def _place(key: str, child: Json, around: Place) -> Place:
@@ -204,9 +219,12 @@ def _in_short(place: Place, text: str) -> tuple[tuple[str, str], ...]:
 def _read(place: Place, text: str) -> Iterator[tuple[str, str]]:
     if len(text) > LENGTHS.get(place, len(text)):
         yield "oversized", f"{len(text):,} characters"
-    read = {True: folded(text), False: "" if _PLAIN.match(text) else text}
-    for row in ROWS:
-        if place in row.places and (found := row.pattern.search(read[row.folds])):
+    for row in _SEEN if hidden(text) else ():
+        if found := row.search(text):
+            yield row.rule, _snippet(found)
+    read = folded(text)
+    for row in _SAID[place]:
+        if found := row.search(read):
             yield row.rule, _snippet(found)
 
 
@@ -216,7 +234,9 @@ def _in_meta(meta: Json) -> Iterator[_Found]:
     if isinstance(broken := measure(meta, _META), Broken):
         yield "oversized", "/_meta", _short(broken.problem)
         return
-    for where, place, text in _walk(meta, "/_meta", Place.VALUE):
+    texts: list[_Text] = []
+    _walk(meta, "/_meta", Place.VALUE, texts)
+    for where, place, text in texts:
         yield from ((rule, _where(where), snippet) for rule, snippet in _in_text(place, text))
         if place is Place.NAME and folded_name(text.rpartition("/")[2]) in STEERING_KEYS:
             yield "steering-meta", _where(where), _short(text)

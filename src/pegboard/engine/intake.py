@@ -131,6 +131,9 @@ def relate(entries: Iterable[CatalogEntry], others: Iterable[str] = ()) -> tuple
 
 def related(entry: CatalogEntry, names: ToolNames) -> CatalogEntry:
     """Return an entry with its mentions found anew among *names*, all that its server lists."""
+    schemas = (entry.input_schema_json, entry.output_schema_json or "", entry.annotations_json or "")
+    if not names.may_stand_in((entry.title or "", entry.description, *schemas)):
+        return with_row(entry, mentions=()) if entry.mentions else entry
     found = mentions(
         entry_texts(
             title=entry.title,

@@ -85,9 +85,11 @@ def count_paths(graph: SchemaGraph, deepest: int) -> Paths:
     """Count the visits for arguments of depth 1 to *deepest*."""
     same = {node: [child for place, child in links if place is Place.SAME] for node, links in enumerate(graph.links)}
     try:
-        order = [node for node in TopologicalSorter(same).static_order() if graph.links[node]]
+        # Most schemas have no two subschemas for one value, and then any order will do.
+        order = list(TopologicalSorter(same).static_order()) if any(same.values()) else range(len(graph.links))
     except CycleError:
         return Paths(problem="it refers to itself without going any deeper")
+    order = [node for node in order if graph.links[node]]
     links = [_worst(graph, node) for node in range(len(graph.links))]
     inner = [0] * len(links)
     found: list[int] = []

@@ -28,8 +28,9 @@ __all__ = ["GONE", "Candidate", "Refresh", "Standing", "Step", "alarm", "lifted"
 GONE = "its server lists it no longer"
 _BROKEN = "what its server lists now cannot be taken in"
 
-# A control character inside of JSON, but for tab, line feed and carriage return, which have escapes of their own.
-_ESCAPED = re.compile(r"\\u00[01]")
+# A control character inside of JSON, but for tab, line feed and carriage return, of which nothing is cleaned. After an
+# escaped backslash stand letters.
+_ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u00[01]|[bf])")
 # Of a server's locked tools, when so many are gone at once, that is more than a clean-up (DESIGN 9).
 _ALARM_LEAST = 5
 
@@ -148,7 +149,7 @@ class Refresh:
             **{one.live.tool_id: reason for one in waiting if (reason := suspicion(one)) is not None},
             **_gone(removed, self._refused, standing, self._server),
         }
-        granted = lock.granting(followed) if followed else lock
+        granted = lock.granting(followed) if followed and standing.suspended else lock
         return Candidate(
             server=self._server,
             entries=entries,

@@ -1,7 +1,8 @@
 """Composing and publishing: the next catalog version out of what servers list, under the lock of this moment.
 
 A publish costs what has changed: servers whose listing stands as it was when the head was composed are taken over from
-it. Where someone else published meanwhile, the next version is composed anew on theirs and nothing is lost.
+it, and are not even read. Where someone else published meanwhile, the next version is composed anew on theirs and
+nothing is lost.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +45,10 @@ class _Basis:
     snapshot: Snapshot
     lock: Lock | None = None
     """None: it was read from the store, and what it was composed from is not known."""
+    stamps: Mapping[str, object] = field(default_factory=dict)
+    """Of each server, what told its listing from others."""
     listings: Mapping[str, Listing] = field(default_factory=dict)
+    """Those that were at hand; of a server whose stamp has moved since, the content may still be the same."""
 
 
 class Composer:
@@ -85,20 +89,38 @@ class Composer:
             self._basis = _Basis(head=head, snapshot=snapshot)
         return self._basis.snapshot
 
-    async def listings(self) -> dict[str, Listing]:
-        """Return the last listing of each server; those that stand as they were are not read again."""
-        stamps = await self._snapshots.listing_stamps()
-        known = {name: kept for name, kept in self._listed.items() if stamps.get(name) == kept[0]}
-        if stale := stamps.keys() - known.keys():
+    async def listings(self, servers: Iterable[str] | None = None) -> dict[str, Listing]:
+        """Return the last listing of each server, or of these; those that stand as they were are not read again."""
+        return await self._listings(await self._snapshots.listing_stamps(), servers)
+
+    async def _listings(self, stamps: Mapping[str, object], servers: Iterable[str] | None) -> dict[str, Listing]:
+        wanted = stamps.keys() if servers is None else stamps.keys() & set(servers)
+        listed = {name: kept for name, kept in self._listed.items() if name in stamps}
+        if stale := {name for name in wanted if name not in listed or listed[name][0] != stamps[name]}:
             for listing in await self._snapshots.listings(stale):
-                known[listing.server] = stamps[listing.server], _steadied(listing, self._listed.get(listing.server))
-        self._listed = known
-        return {name: listing for name, (_, listing) in sorted(known.items())}
+                for before in (self._last(listing.server), self._basis.listings.get(listing.server)):
+                    listing = _steadied(listing, before)
+                listed[listing.server] = stamps[listing.server], listing
+        self._listed = listed
+        return {name: listed[name][1] for name in sorted(wanted) if name in listed}
+
+    def _last(self, server: str) -> Listing | None:
+        return self._listed[server][1] if server in self._listed else None
 
     async def find(self, entries: Iterable[CatalogEntry], lock: Lock) -> "Found":
         """Fetch every locked content that judging and composing *entries* may ask for."""
-        keys = list(wanted(entries, lock))
-        return Found({key: await self._snapshots.find(*key) for key in keys})
+        # What changed a moment ago still stands in the last listing as it was locked.
+        last: dict[str, dict[str, CatalogEntry]] = {}
+        found: dict[tuple[str, str, str], CatalogEntry | None] = {}
+        for key in list(wanted(entries, lock)):
+            tool_id, schema_hash, server = key
+            if server not in last:
+                listing = self._last(server)
+                last[server] = {} if listing is None else {entry.tool_id: entry for entry in listing.entries}
+            listed = last[server].get(tool_id)
+            same = listed is not None and listed.schema_hash == schema_hash
+            found[key] = listed if same else await self._snapshots.find(*key)
+        return Found(found)
 
     async def compose(self, listings: Sequence[Listing]) -> Publication:
         """Build the next snapshot with *listings* in place of these servers' last ones; nothing is written."""
@@ -147,18 +169,18 @@ class Composer:
     async def _composed(self, listings: Sequence[Listing]) -> tuple[_Basis, Composition]:
         """Return what the next snapshot is composed from, over the present head, and that snapshot."""
         head = await self._snapshots.head()
-        before, lock = await self.snapshot(head), self.lock()
-        old = self._basis
-        known = await self.listings()
-        basis = _Basis(head=head, snapshot=before, lock=lock, listings=known)
-        known.update({one.server: _steadied(one, self._listed.get(one.server)) for one in self._current(listings)})
+        before, lock, stamps = await self.snapshot(head), self.lock(), await self._snapshots.listing_stamps()
+        old = await self._stood(head, stamps)
+        known = await self._listings(stamps, (one.server for one in listings))
+        new = {one.server: _steadied(one, known.get(one.server)) for one in self._current(listings)}
         moved = None
-        if old.head == head and old.lock is lock:
-            names = known.keys() | old.listings.keys()
-            moved = {name for name in names if _differ(known.get(name), old.listings.get(name))}
-            if not moved:
-                # An unchanged listing, as most are, costs nothing that grows with the catalog.
-                return basis, Composition(snapshot=before)
+        if old.head == head and old.lock is not None:
+            moved = await self._moved(old, stamps, new, lock)
+        known = await self._listings(stamps, moved) | new
+        basis = _Basis(head=head, snapshot=before, lock=lock, stamps=stamps, listings=known)
+        if moved is not None and not moved:
+            # An unchanged listing, as most are, costs nothing that grows with the catalog.
+            return basis, Composition(snapshot=before)
         listed = {name: one.entries for name, one in known.items() if moved is None or name in moved}
         composition = compose(
             listed,
@@ -170,6 +192,28 @@ class Composer:
             moved=moved,
         )
         return basis, composition
+
+    async def _stood(self, head: Head | None, stamps: Mapping[str, object]) -> _Basis:
+        """Return what the head was composed from, if that can be told.
+
+        A head that was read from the store and is settled is what composing the stored listings gives.
+        """
+        basis = self._basis
+        if head is not None and basis.head == head and basis.lock is None and await self.settled(head):
+            self._basis = basis = replace(basis, lock=self.lock(), stamps=stamps)
+        return basis
+
+    async def _moved(self, old: _Basis, stamps: Mapping[str, object], new: dict[str, Listing], lock: Lock) -> set[str]:
+        """Return the servers that list something else than before, or that own a tool whose lock line is another."""
+        assert old.lock is not None
+        elsewhere = {name for name in stamps if name not in new and stamps[name] != old.stamps.get(name)}
+        read = await self._listings(stamps, elsewhere | new.keys())
+        # Where the stamp stands, so does the content, whether or not it was at hand.
+        stood = {name: read[name] for name in read if stamps[name] == old.stamps.get(name)}
+        moved = {name for name, one in (read | new).items() if _differ(one, stood.get(name) or old.listings.get(name))}
+        relocked = (old.snapshot.get(tool) for tool in lock.differing(old.lock))
+        gone = (old.stamps.keys() | old.listings.keys()) - stamps.keys() - new.keys()
+        return moved | gone | {entry.source_server for entry in relocked if entry is not None}
 
     def _current(self, listings: Iterable[Listing]) -> list[Listing]:
         """Leave out what another process fetched again, and published, while this was on its way."""
@@ -199,15 +243,15 @@ class Found:
         return self._entries.get((tool_id, schema_hash, server))
 
 
-def _steadied(listing: Listing, kept: tuple[object, Listing] | None) -> Listing:
+def _steadied(listing: Listing, kept: Listing | None) -> Listing:
     """Take the very entries over that are known already where nothing differs, so that this is seen at a glance."""
-    if kept is None or [one.row for one in listing.entries] != [one.row for one in kept[1].entries]:
+    if kept is None or [one.row for one in listing.entries] != [one.row for one in kept.entries]:
         return listing
-    return replace(listing, entries=kept[1].entries)
+    return replace(listing, entries=kept.entries)
 
 
-def _differ(one: Listing | None, other: Listing | None) -> bool:
-    return one is None or other is None or one.entries is not other.entries or one.refused != other.refused
+def _differ(one: Listing, other: Listing | None) -> bool:
+    return other is None or one.entries is not other.entries or one.refused != other.refused
 
 
 def _without_refused(listing: Listing, composition: Composition) -> Listing:

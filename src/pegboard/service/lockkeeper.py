@@ -238,11 +238,12 @@ class LockKeeper:
         """Put a lock in place of the one that was read last, and on the audit, which names each line's own approver."""
         # INVARIANT: nothing is read or awaited since `before` was: the file refuses what does not follow from it.
         self._catalog.lock_file.write(lock)
+        differing = sorted(lock.differing(before))
         await self._catalog.audit.record(
             AuditKind.LOCK_CHANGED,
-            added={line.tool: line.by for line in lock if line.tool not in before.lines},
-            changed={line.tool: line.by for line in lock if before.lines.get(line.tool, line) != line},
-            removed=[line.tool for line in before if line.tool not in lock.lines],
+            added={tool: lock.lines[tool].by for tool in differing if tool not in before.lines},
+            changed={tool: lock.lines[tool].by for tool in differing if tool in lock.lines and tool in before.lines},
+            removed=[tool for tool in differing if tool not in lock.lines],
         )
 
     def _line(self, draft: Draft, by: str, at: str) -> LockLine:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pegboard.core.lock import format_lock
 from pegboard.core.names import Json
 from pegboard.service.ports import Discarded, Head, TraceStore
 from pegboard.service.published import Catalog
@@ -72,6 +71,7 @@ class Pruner:
         unused = await self._unused_policies(policies)
         if apply:
             await self._catalog.policies.forget("policy", unused)
+            await self._catalog.locks.forget(await self._unused_locks())
         return PruneReport(
             applied=apply,
             versions=tuple(one.version for one in gone),
@@ -102,10 +102,16 @@ class Pruner:
 
     async def _unused_policies(self, named: set[str]) -> list[str]:
         """Return the kept policies that no trace names and no process decides on, since the lock is another by now."""
-        policies, present = self._catalog.policies, format_lock(self._catalog.composer.lock())
+        policies, present = self._catalog.policies, self._catalog.composer.lock().digest
         unused = []
         for digest in await policies.documents("policy"):
             body = await policies.document("policy", digest) if digest not in named else None
             if body is not None and json.loads(body).get("lock") != present:
                 unused.append(digest)
         return unused
+
+    async def _unused_locks(self) -> list[str]:
+        """Return the kept locks that no kept policy is of."""
+        policies = self._catalog.policies
+        bodies = [await policies.document("policy", digest) for digest in await policies.documents("policy")]
+        return await self._catalog.locks.unused(json.loads(body)["lock"] for body in bodies if body is not None)

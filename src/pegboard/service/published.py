@@ -4,7 +4,7 @@ A reader takes `current()` once and keeps it. Each call looks whether the lock f
 moved since, so what another process approved, or took back, holds from the next request on (law 4).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -28,6 +28,8 @@ from pegboard.service.audit import Audit, AuditKind
 from pegboard.service.composing import Composer, Publication
 from pegboard.service.deployment import Deployment
 from pegboard.service.encoding import Encoders
+from pegboard.service.held import HeldTools
+from pegboard.service.locks import KeptLocks
 from pegboard.service.ports import Clock, Head, Listing, LockFile, PolicyStore, SnapshotStore, VectorStore
 from pegboard.service.preparing import Preparer
 
@@ -81,8 +83,11 @@ class Catalog:
         self.clock = clock
         self.deployment = deployment
         self.encoders = encoders
+        self._kept = kept
         self.composer = Composer(snapshots, policies, lock_file, clock, deployment)
         self.audit = audit
+        self.locks = KeptLocks(policies)
+        self._held = HeldTools(snapshots)
         self._preparer = Preparer(encoders, kept, deployment.encoding, deployment.count_tokens)
         self._published: Published | None = None
         self._turn = anyio.Lock()
@@ -109,9 +114,9 @@ class Catalog:
         now = self.clock.now()
         return Revocations.at(now, (*await self.policies.halts(), *await self.policies.suspended()))
 
-    async def live(self) -> dict[str, tuple[CatalogEntry, ...]]:
-        """Return what each server last listed."""
-        return {name: listing.entries for name, listing in (await self.composer.listings()).items()}
+    async def live(self, servers: Iterable[str] | None = None) -> dict[str, tuple[CatalogEntry, ...]]:
+        """Return what each server, or each of these, last listed."""
+        return {name: listing.entries for name, listing in (await self.composer.listings(servers)).items()}
 
     async def pending(self) -> tuple[Pending, ...]:
         """Return what waits for a person, by tool id."""
@@ -179,6 +184,8 @@ class Catalog:
         settings_digest = digest_bytes(settings)
         if previous is None or previous.view.policy is not policy:
             await self.policies.keep("policy", policy.version, canonical_json(policy_record(policy)))
+            # After the policy that names it, so that whoever prunes meanwhile leaves it alone.
+            await self.locks.keep(lock)
             await self.policies.keep("settings", settings_digest, settings)
         return Published(
             view=self._bind(snapshot, policy, index, tokens),
@@ -196,6 +203,13 @@ class Catalog:
             return await self._preparer.index(snapshot)
         except (RetrievalError, ValueError):
             return None
+
+    def ranked_by(self, encoders: Encoders) -> "Catalog":
+        """Return a catalog over the same stores that ranks by other encoders, for looking at what it would give."""
+        deployment, policies = self.deployment, self.policies
+        return Catalog(
+            self.snapshots, policies, self.lock_file, self.clock, deployment, encoders, self._kept, self.audit
+        )
 
     def policy(self, lock: Lock) -> Policy:
         """Join the lock to what is configured."""
@@ -224,7 +238,7 @@ class Catalog:
 
     async def _waiting(self, lock: Lock) -> int:
         """Count what is listed, is not granted as it is, and was not rejected."""
-        held = [key for key in await self.snapshots.live() if not lock.grants(*key)]
+        held = await self._held.of(lock)
         rejected = [
             await self.policies.document("rejected", rejection(tool_id, schema_hash)) is not None
             for tool_id, schema_hash, _ in held

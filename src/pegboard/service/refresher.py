@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
+from anyio import to_thread
 
 from pegboard.core.errors import PegboardError, UnreachableServerError
 from pegboard.core.lock import Lock
@@ -124,9 +125,11 @@ class Refresher:
 
     async def _judged(self, name: str, refresh: Refresh) -> Candidate:
         """Compare a complete listing with what stands at this moment."""
+        # Beside the loop, which serves requests meanwhile: a listing of thousands of tools takes seconds.
+        taken = await to_thread.run_sync(refresh.taken)
         composer, lock = self._catalog.composer, self._catalog.composer.lock()
         served = await composer.snapshot(await self._catalog.snapshots.head())
-        last = (await composer.listings()).get(name)
+        last = (await composer.listings([name])).get(name)
         standing = Standing(
             lock=lock,
             listed=() if last is None else last.entries,
@@ -135,8 +138,8 @@ class Refresher:
             trust=self._catalog.deployment.trust.get(name, Trust.REVIEW),
         )
         # What is gone is looked for too, hence the last listing: a server may list nothing at all.
-        found = await composer.find((*refresh.taken(), *standing.listed), lock)
-        return refresh.finish(standing, found)
+        found = await composer.find((*taken, *standing.listed), lock)
+        return await to_thread.run_sync(lambda: refresh.finish(standing, found))
 
     def _incumbents(self, served: Snapshot, lock: Lock) -> Incumbents:
         """Return the names that newcomers must not take; they are gathered once for a version and a lock."""
@@ -159,7 +162,7 @@ class Refresher:
 
     async def _published(self, one: _Round, listings: Sequence[Listing], by: str) -> Publication:
         """Publish what was found; what is followed is locked in between, and what is itself again is lifted last."""
-        held_before = await self._held()
+        held_before = await self._held(one)
         publication = await self._catalog.publish(listings, by)
         lines = [line for name in sorted(one.found) for line in one.found[name].followed]
         # INVARIANT: the contents are stored by now, so whatever ends this here, the lock names nothing unknown.
@@ -174,17 +177,17 @@ class Refresher:
         """Lift what is itself again in the listing that stands: another refresh may have overtaken this one."""
         if not any(candidate.lifted for candidate in one.found.values()):
             return
-        lock, live = self._catalog.composer.lock(), await self._catalog.live()
+        lock, live = self._catalog.composer.lock(), await self._catalog.live(one.found)
         found = [
             tool for name, candidate in one.found.items() for tool in lifted(live.get(name, ()), lock, candidate.lifted)
         ]
         if found:
             await self._catalog.policies.suspend((), lifted=found)
 
-    async def _held(self) -> frozenset[tuple[str, str]]:
-        """Return what is listed and not granted as it is, by id and hash."""
+    async def _held(self, one: _Round) -> frozenset[tuple[str, str]]:
+        """Return what these servers listed until now and is not granted as it is, by id and hash."""
         lock = self._catalog.composer.lock()
-        live = await self._catalog.live()
+        live = await self._catalog.live(one.found)
         return frozenset(
             (entry.tool_id, entry.schema_hash)
             for entries in live.values()
