@@ -163,6 +163,16 @@ def test_a_server_table_can_replace_a_way_that_does_not_work(tmp_path: Path):
     assert config.reachable()["crm"].url is None
 
 
+def test_a_server_may_ask_what_the_file_says_and_else_nothing(tmp_path: Path):
+    config = load(
+        tmp_path, '[servers.a]\ncommand = ["a"]\nmay_ask = ["form", "sampling"]\n[servers.b]\ncommand = ["b"]'
+    )
+    assert config.reachable()["a"].may_ask == {"form", "sampling"}
+    assert config.reachable()["b"].may_ask == frozenset()
+    with pytest.raises(ConfigError, match="cannot be 'forms'"):
+        load(tmp_path, '[servers.a]\ncommand = ["a"]\nmay_ask = ["forms"]')
+
+
 def test_a_working_directory_is_relative_to_the_file_that_says_it(tmp_path: Path):
     (tmp_path / "sub").mkdir()
     _mcp_file(tmp_path / "sub", {"a": {"command": "a", "cwd": "x"}, "b": {"command": "b", "cwd": "x"}})

@@ -134,7 +134,7 @@ async def test_20_each_caller_s_calls_go_over_a_session_of_its_own():
     crm = await Crm().start()
     eve = replace(AGENT, user="eve")
     for context in (AGENT, eve, replace(AGENT, tenant="other"), replace(AGENT, delegation=("bot",))):
-        await crm.call(context=context, operator=True)
+        await crm.call(context=context, all_listed=True)
     callers = crm.server.principals[1:]
     assert crm.server.principals[0] is None
     assert len(callers) == 4

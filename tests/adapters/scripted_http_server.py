@@ -84,7 +84,7 @@ def without_probe(app: Asgi, methods: list[str]) -> Asgi:
         if scope["type"] != "http":
             return await app(scope, receive, send)
         message = await receive()
-        methods.append(json.loads(message["body"])["method"] if message["body"] else scope["method"])
+        methods.append(json.loads(message["body"] or b"{}").get("method", scope["method"]))
         if methods[-1] == "server/discover":
             return await _respond(send, 404, b"not found", {"content-type": "text/plain"})
 

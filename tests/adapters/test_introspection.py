@@ -137,3 +137,9 @@ def test_so_many_answers_are_kept_and_the_oldest_go_first(issuer, monkeypatch):
 
 def test_no_secret_is_shown(issuer):
     assert SECRET not in repr(made(issuer)._settings)
+
+
+def test_an_operator_is_told_why_nobody_can_be_asked_about(issuer):
+    assert anyio.run(made(issuer).problem) is None
+    issuer.answers["/introspect"] = (401, {}, b"")
+    assert anyio.run(made(issuer).problem) == "the answer has status 401; redirects are not followed"

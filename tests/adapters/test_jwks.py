@@ -92,6 +92,19 @@ def test_an_issuer_that_is_down_is_not_asked_more_often_either():
     assert script.fetched == 1
 
 
+def test_an_operator_is_told_why_there_are_no_keys_once_for_each_reason_and_until_there_are(caplog):
+    keys, _, clock = made(EgressError("down"), EgressError("down"), ValueError("no keys"), document(ONE.public()))
+    found = []
+    for _ in range(4):
+        found.append(anyio.run(keys.problem))
+        clock.time += SOONEST_S
+    assert found == ["down", "down", "no keys", None]
+    assert [one.getMessage() for one in caplog.records] == [
+        "the issuer's keys cannot be had: down",
+        "the issuer's keys cannot be had: no keys",
+    ]
+
+
 def test_when_the_issuer_is_back_its_keys_are_too():
     keys, _, clock = made(EgressError("down"), document(ONE.public()))
     with pytest.raises(KeysError):

@@ -53,7 +53,7 @@ async def test_a_name_that_means_another_tool_by_now_sends_nothing():
         answers = []
 
         async def calls():
-            answers.append(await crm.call("crm/get_order", operator=True))
+            answers.append(await crm.call("crm/get_order", all_listed=True))
 
         tasks.start_soon(calls)
         await crm.server.reached("connect")

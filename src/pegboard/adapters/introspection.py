@@ -46,6 +46,14 @@ class Introspection:
         # Who answers is the issuer, so it need not name itself (RFC 7662, section 2.2); named, it must be that one.
         return judged({"iss": self._settings.issuer, **said}, self._settings, self._clock.now())
 
+    async def problem(self) -> str | None:
+        """Ask about a token that nobody has, and say why there is no answer; None where there is one."""
+        try:
+            await self._said("none")
+        except (EgressError, ValueError) as error:
+            return str(error)
+        return None
+
     async def _said(self, token: str) -> Any:
         digest, now = digest_of(token), self._clock.ticks()
         at, said = self._kept.get(digest, (0.0, None))

@@ -3,9 +3,12 @@
 Whoever sends tokens can name any key, so that fetching again is limited in its rate. Where the issuer cannot be
 reached, the keys at hand serve for an hour more and then no longer: a key that was withdrawn must not live on.
 
+Why they cannot be had is for operators: a warning in the log when it begins, and what `doctor` says.
+
 Source: RFC 7517 (keys), RFC 8414 and OpenID Connect Discovery (where they are).
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -28,6 +31,8 @@ _MOST_KEYS = 100
 
 Load = Callable[[], Awaitable[bytes]]
 
+_LOG = logging.getLogger("pegboard.tokens")
+
 
 class KeysError(Exception):
     """The issuer's keys cannot be had, or are none. The text is for an operator."""
@@ -42,7 +47,7 @@ class KeySet:
         self._keys: tuple[Mapping[str, Any], ...] = ()
         self._fetched: float | None = None
         self._tried: float | None = None
-        self._problem = "they were not fetched yet"
+        self._problem: str | None = None
         self._one_at_a_time = anyio.Lock()
 
     async def key(self, kid: str | None, algorithm: str) -> Mapping[str, Any] | None:
@@ -65,6 +70,12 @@ class KeySet:
             raise KeysError(f"the issuer's keys cannot be had: {self._problem}")
         return found
 
+    async def problem(self) -> str | None:
+        """Fetch the keys unless they are fresh, and say why they cannot be had; None where they can."""
+        if self._age() > FRESH_S:
+            await self._try()
+        return self._problem
+
     async def _try(self) -> None:
         async with self._one_at_a_time:
             if self._tried is None or self._clock.ticks() - self._tried >= SOONEST_S:
@@ -76,9 +87,11 @@ class KeySet:
     async def _fetch(self) -> None:
         try:
             self._keys = _usable(await self._load())
-            self._fetched = self._clock.ticks()
+            self._fetched, self._problem = self._clock.ticks(), None
         except (EgressError, OSError, ValueError) as error:
             # What was fetched before stands, as long as it may.
+            if str(error) != self._problem:
+                _LOG.warning("the issuer's keys cannot be had: %s", error)
             self._problem = str(error)
 
     def _age(self) -> float:

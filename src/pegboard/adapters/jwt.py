@@ -71,6 +71,10 @@ class JwtVerifier:
         except Exception:  # noqa: BLE001 - fails closed: what the library did not foresee in a token is no credential
             return invalid_token("the token is malformed or its signature is wrong")
 
+    async def problem(self) -> str | None:
+        """Say why no signature can be verified now: the issuer's keys cannot be had."""
+        return await self._keys.problem()
+
     async def _verified(self, token: str) -> Verified | Refused:
         if len(token) > LONGEST:
             return invalid_token("the token is too long")

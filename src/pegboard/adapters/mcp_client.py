@@ -10,7 +10,8 @@ Source: MCP 2026-07-28 and 2025-11-25, lifecycle and transports.
 
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
+from functools import cached_property
 from importlib.metadata import version
 
 import anyio
@@ -19,16 +20,23 @@ from mcp.client.session import ClientSession
 from mcp.types import Implementation
 from pydantic import ValidationError
 
+from pegboard.adapters.clock import SystemClock
+from pegboard.adapters.credential_settings import TokenGrant
+from pegboard.adapters.credentials import Bearer, bearer_of
+from pegboard.adapters.egress import Egress
+from pegboard.adapters.mcp_authorized import AuthorizedChannel
 from pegboard.adapters.mcp_faults import said, unreachable
 from pegboard.adapters.mcp_handshake import negotiate
-from pegboard.adapters.mcp_http import HttpChannel, open_http
+from pegboard.adapters.mcp_http import open_http
+from pegboard.adapters.mcp_inputs import Inputs
 from pegboard.adapters.mcp_process import child_environment
 from pegboard.adapters.mcp_session import OpenServer
 from pegboard.adapters.mcp_settings import ServerSettings
-from pegboard.adapters.mcp_stdio import StdioChannel, open_child
-from pegboard.adapters.mcp_wire import TEXT_SHOWN, LostError, Wire
+from pegboard.adapters.mcp_stdio import open_child
+from pegboard.adapters.mcp_wire import TEXT_SHOWN, Channel, LostError, Wire
 from pegboard.core.errors import UnreachableServerError
 from pegboard.core.text import one_line
+from pegboard.service.ports import Clock
 
 __all__ = ["McpServers"]
 
@@ -36,8 +44,13 @@ __all__ = ["McpServers"]
 class McpServers:
     """The configured tool servers; implements `ToolServers`."""
 
-    def __init__(self, settings: Mapping[str, ServerSettings]) -> None:
+    def __init__(
+        self, settings: Mapping[str, ServerSettings], clock: Clock | None = None, egress: Egress | None = None
+    ) -> None:
+        """Serve these servers; by *egress*, token endpoints are asked, those that the settings name."""
         self._settings = dict(settings)
+        self._clock = clock or SystemClock()
+        self._egress = egress
 
     def names(self) -> tuple[str, ...]:
         """Return the configured servers' names, sorted."""
@@ -49,19 +62,21 @@ class McpServers:
 
         Raises (on entering):
             UnreachableServerError: It is not configured, cannot be started or reached, or does not answer in time.
+            NoCredentialError: It takes one that there is not.
         """
         settings = self._settings.get(server)
         if settings is None:
             raise UnreachableServerError(server, "no server of this name is configured")
         failure: BaseException | None = None
+        inputs = Inputs(server=server, kinds=settings.may_ask)
         try:
-            async with _channel(settings) as channel:
-                wire = Wire(channel)
+            async with _channel(settings, inputs, self._bearers.get(server), principal) as channel:
+                wire = Wire(channel, inputs.declared)
                 client = Implementation(name="pegboard", version=version("pegboard"))
                 async with ClientSession(dispatcher=wire, client_info=client) as session:
                     await _shake_hands(settings, session, channel)
                     try:
-                        yield OpenServer(settings, session, wire)
+                        yield OpenServer(settings, session, wire, inputs)
                     except BaseException as error:
                         failure = error
                         raise
@@ -73,16 +88,33 @@ class McpServers:
         if failure is not None:
             raise failure
 
+    @cached_property
+    def _bearers(self) -> Mapping[str, Bearer]:
+        """Return what is shown to the servers that are shown more than a header."""
+        shown = {name: one.credential for name, one in self._settings.items() if one.credential is not None}
+        if not shown:
+            return {}
+        egress = self._egress or Egress(
+            operators=[one.token_url for one in shown.values() if isinstance(one, TokenGrant)]
+        )
+        return {name: bearer_of(name, one, egress, self._clock) for name, one in shown.items()}
 
-def _channel(settings: ServerSettings) -> AbstractAsyncContextManager[StdioChannel | HttpChannel]:
+
+@asynccontextmanager
+async def _channel(
+    settings: ServerSettings, inputs: Inputs, bearer: Bearer | None, principal: str | None
+) -> AsyncIterator[Channel]:
     if settings.command is not None:
         environment = child_environment(os.environ, settings.env)
-        return open_child(settings.command, settings.cwd, environment, settings.page_bytes)
+        async with open_child(settings.command, settings.cwd, environment, settings.page_bytes, inputs) as child:
+            yield child
+        return
     assert settings.url is not None  # one of the two is set
-    return open_http(settings.url, settings.headers, settings.page_bytes)
+    async with open_http(settings.url, settings.headers, settings.page_bytes, inputs) as http:
+        yield http if bearer is None else AuthorizedChannel(http, bearer, principal)
 
 
-async def _shake_hands(settings: ServerSettings, session: ClientSession, channel: StdioChannel | HttpChannel) -> None:
+async def _shake_hands(settings: ServerSettings, session: ClientSession, channel: Channel) -> None:
     """Settle the era, within `connect_timeout_s`.
 
     Raises:

@@ -12,43 +12,40 @@ Source: MCP 2026-07-28 and 2025-11-25, transports (streamable HTTP); WHATWG HTML
 """
 
 import json
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import cache
 from typing import Any
 
 import anyio
 import httpx2
-from mcp import MCPError
 from mcp.shared.dispatcher import as_request_id, coerce_request_id
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
-from mcp.types import INVALID_REQUEST
 
 from pegboard.adapters.mcp_bell import Bell
-from pegboard.adapters.mcp_messages import EventData, Lines, answer_for, outcome, read_message
+from pegboard.adapters.mcp_inputs import Inputs
+from pegboard.adapters.mcp_messages import EventData, Lines, outcome, read_message
+from pegboard.adapters.mcp_status import refuse_status
 from pegboard.adapters.mcp_wire import NEVER_CANCELLED, NOISE_BYTES, TEXT_SHOWN, Attempt, LossKind, LostError
 from pegboard.core.text import one_line
 
 __all__ = ["HttpChannel", "open_http"]
 
+_AUTHORIZATION = "authorization"
 _SESSION_HEADER = "mcp-session-id"
 _EVENTS = "text/event-stream"
 _NO_STREAM = 405
 _CLOSE_S = 2.0  # for the server to hear that its session is over
-# Statuses after which a request may have run all the same: the server or a gateway gave up on it.
-_MAYBE_RUN = frozenset({408, 499})
-_ADVICE = {
-    401: ": it wants a credential",
-    403: ": the credential does not allow this",
-    404: ": nothing is there, or the session has ended",
-    429: ": too many requests, try later",
-}
 
 
 @asynccontextmanager
-async def open_http(url: str, headers: Mapping[str, str], body_bytes: int) -> AsyncIterator["HttpChannel"]:
+async def open_http(
+    url: str, headers: Mapping[str, str], body_bytes: int, inputs: Inputs
+) -> AsyncIterator["HttpChannel"]:
     """Make a channel to a URL and close it at exit; the first request connects."""
-    async with httpx2.AsyncHTTPTransport() as transport:
-        channel = HttpChannel(transport, url, headers, body_bytes)
+    async with httpx2.AsyncHTTPTransport(verify=_tls()) as transport:
+        channel = HttpChannel(transport, url, headers, body_bytes, inputs)
         try:
             yield channel
         finally:
@@ -60,14 +57,21 @@ class HttpChannel:
     """Moves messages to one endpoint; requests may overlap."""
 
     def __init__(
-        self, transport: httpx2.AsyncHTTPTransport, url: str, headers: Mapping[str, str], body_bytes: int
+        self,
+        transport: httpx2.AsyncHTTPTransport,
+        url: str,
+        headers: Mapping[str, str],
+        body_bytes: int,
+        inputs: Inputs,
     ) -> None:
         self._transport = transport
+        self._inputs = inputs
         self._url = url
         self._configured = headers
         self._body_bytes = body_bytes
         self._session: str | None = None
         self._version: str | None = None
+        self._shown: str | None = None
         self._bell = Bell()
         self._ended = False
 
@@ -91,13 +95,14 @@ class HttpChannel:
         if request["method"] == "initialize":
             self._version = None  # the probe's version does not belong on the handshake
         self._version = headers.get(MCP_PROTOCOL_VERSION_HEADER, self._version)
+        self._shown = headers.get(_AUTHORIZATION, self._shown)
         try:
             async with self._send("POST", request, headers, attempt) as response:
                 self._notice_end(response)
-                _refuse_status(response, request["method"], await self._error_body(response))
+                refuse_status(response, request["method"], await self._error_body(response))
                 if request["method"] == "initialize":
                     self._session = response.headers.get(_SESSION_HEADER)
-                return outcome(await self._answer(response, request["id"]))
+                return outcome(await self._answer(response, request["id"], attempt))
         except (httpx2.RequestError, httpx2.InvalidURL, httpx2.StreamError) as error:
             raise LostError(_problem(error), attempt.sent) from error
         except anyio.get_cancelled_exc_class():
@@ -121,9 +126,9 @@ class HttpChannel:
                 self._notice_end(response)
                 if response.status_code == _NO_STREAM:
                     return
-                _refuse_status(response, "GET", await self._error_body(response))
+                refuse_status(response, "GET", await self._error_body(response))
                 if _content_type(response) == _EVENTS:
-                    await self._from_events(response, None)
+                    await self._from_events(response, None, Attempt())
         except (httpx2.RequestError, httpx2.InvalidURL, httpx2.StreamError) as error:
             raise LostError(_problem(error), sent=True) from error
 
@@ -173,6 +178,7 @@ class HttpChannel:
             # A compressed body could unpack to any size.
             "accept-encoding": "identity",
             "content-type": "application/json",
+            _AUTHORIZATION: self._shown,
             _SESSION_HEADER: self._session,
             MCP_PROTOCOL_VERSION_HEADER: self._version,
             **stamped,
@@ -191,10 +197,10 @@ class HttpChannel:
         message = read_message(await self._body(response))
         return message if message is not None and "error" in message else None
 
-    async def _answer(self, response: httpx2.Response, number: int) -> dict[str, Any]:
+    async def _answer(self, response: httpx2.Response, number: int, attempt: Attempt) -> dict[str, Any]:
         kind = _content_type(response)
         if kind == _EVENTS:
-            if (found := await self._from_events(response, number)) is None:
+            if (found := await self._from_events(response, number, attempt)) is None:
                 raise LostError("its stream of events ended without an answer", sent=True)
             return found
         if kind != "application/json":
@@ -205,7 +211,9 @@ class HttpChannel:
             raise LostError("its answer is no JSON-RPC answer to the request", sent=True, kind=LossKind.GARBLED)
         return message
 
-    async def _from_events(self, response: httpx2.Response, number: int | None) -> dict[str, Any] | None:
+    async def _from_events(
+        self, response: httpx2.Response, number: int | None, attempt: Attempt
+    ) -> dict[str, Any] | None:
         """Read events until one answers this request, and hear and answer the others; None where the stream ends."""
         lines, data, received = Lines(self._body_bytes), EventData(self._body_bytes), 0
         async for chunk in _chunks(response):
@@ -218,7 +226,7 @@ class HttpChannel:
                     continue
                 if number is not None and _answers(message, number):
                     return message
-                if not self._bell.hear(message) and (reply := answer_for(message)):
+                if not self._bell.hear(message) and (reply := await self._inputs.reply(message, attempt)):
                     await self.tell(reply, {})
         return None
 
@@ -232,25 +240,10 @@ class HttpChannel:
         return b"".join(parts)
 
 
-def _refuse_status(response: httpx2.Response, method: str, error: dict[str, Any] | None) -> None:
-    """Raise for every status but success.
-
-    Raises:
-        MCPError: The server refused the request, or cannot be the one that was meant.
-        LostError: The request may have run.
-    """
-    status = response.status_code
-    if error is not None:
-        outcome(error)
-    if 300 <= status < 400:
-        place = one_line(response.headers.get("location", ""), TEXT_SHOWN)
-        raise MCPError(INVALID_REQUEST, f"HTTP {status}: it redirects to {place!r}, which is not followed")
-    # The probe may fail in any way at a server that does not know it; the handshake then decides.
-    refused = 400 <= status < 500 and status not in _MAYBE_RUN
-    if refused or (status >= 400 and method == "server/discover"):
-        raise MCPError(INVALID_REQUEST, f"HTTP {status}{_ADVICE.get(status, '')}")
-    if status not in (200, 201):
-        raise LostError(f"it answered with HTTP {status}", sent=True)
+@cache
+def _tls() -> ssl.SSLContext:
+    # Reading the trusted certificates takes 28 ms of processor, more than all the rest of a session's opening.
+    return httpx2.create_ssl_context()
 
 
 def _problem(error: Exception) -> str:

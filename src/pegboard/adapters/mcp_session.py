@@ -1,9 +1,10 @@
 """One open session with a tool server: list, call, listen for changes of the list, and ask whether it still stands.
 
 Pages and results are handed out exactly as sent; who reads them judges tool by tool. A call is sent once: when it may
-have reached the server and no answer came, it is an `OutcomeUnknownError`.
+have reached the server and no answer came, it is an `OutcomeUnknownError`. One that stops to ask goes on with answers.
 
-Source: MCP 2026-07-28 and 2025-11-25, tools, `subscriptions/listen`, ping; MCP 2026-07-28, `x-mcp-header`.
+Source: MCP 2026-07-28 and 2025-11-25, tools, `subscriptions/listen`, ping; MCP 2026-07-28, `x-mcp-header`,
+multi-round-trip requests.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from mcp.types import (
     CallToolRequest,
     CallToolRequestParams,
     EmptyResult,
+    InputResponseRequestParams,
     ListToolsRequest,
     PaginatedRequestParams,
     PingRequest,
@@ -30,6 +32,7 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from pegboard.adapters.mcp_faults import lost_page, masked, said, unreachable
+from pegboard.adapters.mcp_inputs import Inputs
 from pegboard.adapters.mcp_settings import ServerSettings
 from pegboard.adapters.mcp_wire import TEXT_SHOWN, LostError, RawResult, Wire
 from pegboard.core.errors import (
@@ -48,6 +51,8 @@ __all__ = ["OpenServer", "UnsendableCallError"]
 # Pages read to find the headers that one call must carry.
 _PAGES_FOR_HEADERS = 64
 _PING_S = 5.0
+# How often one call may ask; the SDK's own client goes along as often.
+_ROUNDS = 10
 
 
 @dataclass(unsafe_hash=True)
@@ -64,8 +69,9 @@ class UnsendableCallError(UpstreamError):
 class OpenServer:
     """An open session; implements `ToolServer`."""
 
-    def __init__(self, settings: ServerSettings, session: ClientSession, wire: Wire) -> None:
+    def __init__(self, settings: ServerSettings, session: ClientSession, wire: Wire, inputs: Inputs) -> None:
         self._settings = settings
+        self._inputs = inputs
         self._session = session
         self._wire = wire
 
@@ -121,6 +127,33 @@ class OpenServer:
                 await self._find_headers(name)
             if (problem := self._wire.unfit(name)) is not None:
                 raise UnsendableCallError(server, one_line(problem, TEXT_SHOWN))
+        result = await self._sent(request)
+        for _ in range(_ROUNDS):
+            # MCP 2026-07-28: the server has stopped there and goes on with the answers, so nothing runs twice.
+            if (going_on := await self._answered(request, result)) is None:
+                break
+            try:
+                result = await self._sent(going_on)
+            except RefusedByServerError:
+                raise
+            except UpstreamError as lost:
+                raise OutcomeUnknownError(server, f"it had begun, and asked: {lost}") from lost
+        return result
+
+    async def _answered(self, request: CallToolRequest, result: Mapping[str, Json]) -> CallToolRequest | None:
+        """Return the call with answers to what its result asks, None where it asks nothing or is not answered."""
+        if result.get("resultType") != "input_required" or (found := await self._inputs.responses(result)) is None:
+            return None
+        try:
+            said = {"inputResponses": found, "requestState": result.get("requestState")}
+            more = InputResponseRequestParams.model_validate(said)
+        except ValidationError:
+            return None
+        changed = {"input_responses": more.input_responses, "request_state": more.request_state}
+        return CallToolRequest(params=request.params.model_copy(update=changed))
+
+    async def _sent(self, request: CallToolRequest) -> dict[str, Json]:
+        server = self._settings.name
         try:
             result = await self._ask(request, self._settings.call_timeout_s)
         except LostError as lost:

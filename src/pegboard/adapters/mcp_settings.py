@@ -7,14 +7,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pegboard.adapters.credential_settings import ServerCredential
 from pegboard.core.errors import ConfigError
+from pegboard.service.inputs import Kind
 
-__all__ = ["ServerSettings"]
+__all__ = ["CALL_TIMEOUT_S", "ServerSettings"]
 
 # The largest whole listing among 63 real servers has 2.1 MB; a page past this is an attack or a mistake.
 _PAGE_BYTES = 32 * 1024 * 1024
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e]*")
+# How long a call may take, unless its server is given another time.
+CALL_TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +37,15 @@ class ServerSettings:
     url: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The only headers sent besides the protocol's; may hold secrets."""
+    credential: ServerCredential | None = field(default=None, repr=False)
+    """What is shown in `Authorization` where no header says it."""
+    may_ask: frozenset[Kind] = frozenset()
+    """What the server may ask of whoever calls it."""
     connect_timeout_s: float = 30.0
     """From the start to the end of the handshake; a first `npx` run installs the server meanwhile."""
     list_timeout_s: float = 60.0
     """A page. One of 63 real servers takes 35 s to list."""
-    call_timeout_s: float = 120.0
+    call_timeout_s: float = CALL_TIMEOUT_S
     page_bytes: int = _PAGE_BYTES
     """The largest message taken from the server, a page or a result."""
 

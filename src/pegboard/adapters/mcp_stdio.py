@@ -17,6 +17,7 @@ from anyio.abc import ByteReceiveStream, Process
 from mcp.shared.dispatcher import as_request_id, coerce_request_id
 
 from pegboard.adapters.mcp_bell import Bell
+from pegboard.adapters.mcp_inputs import Inputs
 from pegboard.adapters.mcp_messages import Lines, answer_for, outcome, read_message
 from pegboard.adapters.mcp_process import EXIT_GRACE_S, end_process, exited, kill_group, start_process
 from pegboard.adapters.mcp_wire import NEVER_CANCELLED, NOISE_BYTES, TEXT_SHOWN, Attempt, LossKind, LostError
@@ -33,7 +34,7 @@ _OUTBOX = 64  # messages waiting to be written; a server that reads nothing gets
 
 @asynccontextmanager
 async def open_child(
-    command: tuple[str, ...], cwd: str | None, environment: Mapping[str, str], line_bytes: int
+    command: tuple[str, ...], cwd: str | None, environment: Mapping[str, str], line_bytes: int, inputs: Inputs
 ) -> AsyncIterator["StdioChannel"]:
     """Start a server and end it, with all of its process group, at exit.
 
@@ -43,7 +44,7 @@ async def open_child(
     process = await start_process(command, cwd, environment)
     # INVARIANT: no await between the start and this try, so a cancelled task leaves no child behind.
     try:
-        channel = StdioChannel(process, line_bytes)
+        channel = StdioChannel(process, line_bytes, inputs)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(channel.read_stdout)
             tasks.start_soon(channel.read_stderr)
@@ -65,13 +66,16 @@ async def open_child(
 class StdioChannel:
     """Moves messages to a running child and back; requests may overlap."""
 
-    def __init__(self, process: Process, line_bytes: int) -> None:
+    def __init__(self, process: Process, line_bytes: int, inputs: Inputs) -> None:
         self.ended = False
         """Whether the process and its group have been ended."""
         self._bell = Bell()
         self._process = process
         self._line_bytes = line_bytes
+        self._inputs = inputs
         self._waiting: dict[int | str, _Slot] = {}
+        self._given_up = False
+        """Whether a call was not waited for to its end: a question may be about it from then on, and nobody's."""
         self._outbox, self._to_write = anyio.create_memory_object_stream[bytes](_OUTBOX)
         self._broken: LostError | None = None
         self._over = anyio.Event()
@@ -87,8 +91,9 @@ class StdioChannel:
 
     @property
     def standing(self) -> bool:
-        """Say whether the child runs and has broken no bound."""
-        return self._broken is None and self._process.returncode is None
+        """Say whether the child runs, has broken no bound, and can still be told whose its questions are."""
+        unclear = self._given_up and bool(self._inputs.kinds)
+        return self._broken is None and self._process.returncode is None and not unclear
 
     @property
     def kept_by_server(self) -> bool:
@@ -102,13 +107,17 @@ class StdioChannel:
         if self._process.returncode is not None:
             raise LostError(await self._obituary(), sent=False)
         line = _line(request)
-        slot = self._waiting[request["id"]] = _Slot()
+        slot = self._waiting[request["id"]] = _Slot(calls=request["method"] == "tools/call")
         self._noise = 0
         try:
             attempt.sent = True
             await self._outbox.send(line)
-            await slot.filled.wait()
+            while slot.content is None:
+                for question in await slot.questions():
+                    if reply := await self._inputs.reply(question, attempt):
+                        await self._outbox.send(_line(reply))
         except anyio.get_cancelled_exc_class():
+            self._given_up |= slot.calls
             if request["method"] not in NEVER_CANCELLED:
                 self._post({"method": "notifications/cancelled", "params": {"requestId": request["id"]}})
             raise
@@ -116,7 +125,6 @@ class StdioChannel:
             self._waiting.pop(request["id"], None)
         if isinstance(slot.content, LostError):
             raise slot.content
-        assert slot.content is not None  # `filled` is set with it
         return outcome(slot.content)
 
     async def tell(self, notification: dict[str, Any], headers: Mapping[str, str]) -> None:
@@ -207,8 +215,17 @@ class StdioChannel:
         if self._noise > NOISE_BYTES:
             problem = f"more than {NOISE_BYTES:,} bytes on stdout answer nothing"
             raise LostError(problem, sent=True, kind=LossKind.TOO_BIG)
-        if message is not None and not self._bell.hear(message) and (reply := answer_for(message)):
+        if message is None or self._bell.hear(message):
+            return
+        if self._inputs.takes(message) and (call := self._only_call()) is not None:
+            call.ask(message)
+        elif reply := answer_for(message):
             self._post(reply)
+
+    def _only_call(self) -> "_Slot | None":
+        """Return the call that runs, None where several may: over stdio a question does not say whose it is."""
+        calls = [slot for slot in self._waiting.values() if slot.calls]
+        return calls[0] if len(calls) == 1 and not self._given_up else None
 
     def _post(self, message: dict[str, Any]) -> None:
         with suppress(anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -234,15 +251,27 @@ class StdioChannel:
 
 
 class _Slot:
-    """Where one request's answer is put."""
+    """Where one request's answer is put, and what the server asks before it."""
 
-    def __init__(self) -> None:
-        self.filled = anyio.Event()
+    def __init__(self, *, calls: bool) -> None:
+        self.calls = calls
         self.content: dict[str, Any] | LostError | None = None
+        self._moved = anyio.Event()
+        self._asked: list[dict[str, Any]] = []
 
     def fill(self, content: dict[str, Any] | LostError) -> None:
         self.content = content
-        self.filled.set()
+        self._moved.set()
+
+    def ask(self, question: dict[str, Any]) -> None:
+        self._asked.append(question)
+        self._moved.set()
+
+    async def questions(self) -> list[dict[str, Any]]:
+        """Wait until there is an answer or something is asked, and return what is asked."""
+        await self._moved.wait()
+        self._moved, self._asked, found = anyio.Event(), [], self._asked
+        return found
 
 
 async def _receive(stream: ByteReceiveStream) -> bytes | None:

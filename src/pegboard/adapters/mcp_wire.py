@@ -5,15 +5,16 @@ stamps and capabilities), a `Channel` moves the bytes. Answers to `tools/list` a
 the session's typed models, which drop what they do not know and refuse a whole page for one odd tool.
 
 Whatever goes wrong is either the server's own error answer (`MCPError`) or a `LostError`, which says whether the
-request may have reached the server. Nothing is ever sent twice here.
+request may have reached the server. Nothing is ever sent twice here; what a channel does with a request that was
+refused for want of another credential is in `mcp_authorized`.
 
 Source: MCP 2026-07-28, basic protocol and `x-mcp-header`; JSON-RPC 2.0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import anyio
 from anyio.abc import TaskStatus
@@ -85,6 +86,8 @@ class Attempt:
     """What is known of one request on its way; its channel sets *sent* before the first byte can leave."""
 
     sent: bool = False
+    wait: anyio.CancelScope | None = None
+    """How long the answer is waited for."""
 
 
 class Channel(Protocol):
@@ -125,11 +128,16 @@ class Channel(Protocol):
         """Return what the server said last outside the protocol, ready to follow a message; empty where unknown."""
 
 
+Declared: TypeAlias = Callable[[str, Mapping[str, Any] | None], Mapping[str, Any] | None]
+"""Says in a request's parameters what its client answers."""
+
+
 class Wire(Dispatcher[TransportContext]):
     """A session's dispatcher over a channel: numbers requests, bounds waits, hands results out raw."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, declared: Declared = lambda method, params: params) -> None:
         self.channel = channel
+        self._declared = declared
         self._sent = 0
         self._param_headers: dict[str, Mapping[tuple[str, ...], str]] = {}
         self._unfit: dict[str, str] = {}
@@ -153,11 +161,12 @@ class Wire(Dispatcher[TransportContext]):
         headers = {**opts.get("headers", {}), **self._mirrored(method, params)}
         self._sent += 1
         request: dict[str, Any] = {"jsonrpc": "2.0", "id": self._sent, "method": method}
-        if params:
+        if params := self._declared(method, params):
             request["params"] = dict(params)
         attempt = Attempt()
         result: object = None
         with anyio.move_on_after(limit_s) as wait:
+            attempt.wait = wait
             result = await self.channel.exchange(request, headers, attempt)
         if wait.cancelled_caught:
             if probe:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-__all__ = ["ALGORITHMS", "IntrospectionSettings", "JwtSettings"]
+__all__ = ["ALGORITHMS", "IntrospectionSettings", "JwtSettings", "check_url"]
 
 # Signature algorithm -> key type and curve (RFC 7518, section 3.1; RFC 8037). Public keys alone: with HMAC whoever
 # verifies can sign as well, and a public key taken for a secret one would let anybody sign.
@@ -21,6 +21,7 @@ ALGORITHMS: Mapping[str, tuple[str, str | None]] = {
     "ES512": ("EC", "P-521"),
     "EdDSA": ("OKP", "Ed25519"),
 }
+_LONGEST = 2_048
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -42,9 +43,9 @@ class JwtSettings:
         Raises:
             ValueError: An address cannot be used, an algorithm is not for public keys, or keys come from two places.
         """
-        _check_url("issuer", self.issuer)
+        check_url("issuer", self.issuer)
         if self.jwks_url is not None:
-            _check_url("jwks_url", self.jwks_url)
+            check_url("jwks_url", self.jwks_url)
         if self.jwks_url is not None and self.jwks_file is not None:
             raise ValueError("'jwks_url' and 'jwks_file' exclude each other")
         if unknown := sorted(self.algorithms - ALGORITHMS.keys()):
@@ -72,11 +73,11 @@ class IntrospectionSettings:
         Raises:
             ValueError: One cannot.
         """
-        _check_url("issuer", self.issuer)
-        _check_url("url", self.url)
+        check_url("issuer", self.issuer)
+        check_url("url", self.url)
 
 
-def _check_url(key: str, url: str) -> None:
+def check_url(key: str, url: str) -> None:
     """Take https, and http on this machine: what goes over the wire in the clear anyone on the way can replace."""
     try:
         parts = urlsplit(url)
@@ -84,5 +85,7 @@ def _check_url(key: str, url: str) -> None:
     except ValueError:
         host, parts = None, urlsplit("")
     secure = parts.scheme == "https" or (parts.scheme == "http" and host in _LOOPBACK)
-    if not host or not secure or "@" in parts.netloc or parts.fragment or any(map(str.isspace, url)):
+    # What clients of HTTP refuse of an address is refused here, where it is one setting's mistake.
+    plain = url.isascii() and url.isprintable() and " " not in url and len(url) <= _LONGEST
+    if not host or not secure or not plain or "@" in parts.netloc or parts.fragment:
         raise ValueError(f"{key!r} must be https://host/path; http is for this machine alone")

@@ -3,7 +3,8 @@
 Each session has an owner, a task that opens it, holds it and closes it, so that whoever borrows it may go at any
 moment. A session belongs to one server and one principal; only a server that is configured as `shared` serves all
 principals with one. The operator's own, which lists and listens, is apart from both. What a session sends is built
-from the configuration alone, so there is nothing of a caller in it to cross over.
+from the configuration, and a credential of its own principal where the server is shown callers: nothing of another
+could cross over.
 
 A session is looked at before it is lent: one that broke, or that its server has forgotten, is opened again, once. That
 is before the call is judged and sent; nothing is ever sent a second time.

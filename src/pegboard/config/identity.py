@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pegboard.adapters.token_settings import IntrospectionSettings, JwtSettings
+from pegboard.config.credentials import UnresolvedError, secret, secret_section
 from pegboard.config.parsers import At, Parser, at_most_one_of, by_name, names, number, section, text
-from pegboard.config.servers import Credential, UnresolvedError, located, secret
 from pegboard.core.errors import ConfigError
 from pegboard.service.claims import IdentitySettings, Workload
 
@@ -62,7 +62,7 @@ def identity_section(file: Parser[Path]) -> Parser[IdentityPart]:
             audience=text,
             url=text,
             client_id=text,
-            credential=section(Credential, env=text, file=located),
+            credential=secret_section(),
             clock_skew_s=number(0, _SKEW_S),
             kept_s=number(0, _KEPT_S),
         ),

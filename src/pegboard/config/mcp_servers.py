@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from pegboard.config.client_files import read_table
+from pegboard.config.credentials import located
 from pegboard.config.parsers import At, Problems, section, text, texts, wrong
-from pegboard.config.servers import ServerPart, located, resolve
+from pegboard.config.servers import ServerPart, resolve
 from pegboard.config.values import Notice, ServerConfig
 from pegboard.core.names import name_problem
 

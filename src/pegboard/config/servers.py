@@ -1,71 +1,33 @@
 """Tool servers: what the files declare of one, joined and resolved against the environment.
 
 A `[servers.NAME]` table stands over the entry of the same name in an `mcpServers` file, key by key. Then `${VAR}`
-and `${VAR:-default}` are replaced and the credential is fetched, from the environment or a file and nowhere else.
-What cannot be resolved is that server's own problem and stops no other.
+and `${VAR:-default}` are replaced and the credential is fetched, from the environment or a file and nowhere else;
+what is found for each caller only when it calls is checked as far as it can be. What cannot be resolved is that
+server's own problem and stops no other.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
-from typing import Any
 
+from pegboard.adapters.credential_settings import ServerCredential
+from pegboard.config.credentials import (
+    Credential,
+    CredentialPart,
+    Located,
+    UnresolvedError,
+    filled,
+    secret,
+    shown,
+    variable,
+)
 from pegboard.config.evaluation import ModelApi
-from pegboard.config.parsers import At, at_most_one_of, text
-from pegboard.config.reading import placed
+from pegboard.config.parsers import at_most_one_of
 from pegboard.config.values import ServerConfig, Trust
 from pegboard.core.errors import ConfigError
 from pegboard.engine.proposals import ProposeRule
+from pegboard.service.inputs import Kind
 
-__all__ = ["Credential", "Located", "ModelPart", "ServerPart", "UnresolvedError", "located", "over", "resolve"]
-
-_PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
-# `${env:VAR}` is Cursor's spelling, the other two are the shell's and Claude's.
-_VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
-_CREDENTIAL_BYTES = 64 * 1024
-
-
-class UnresolvedError(Exception):
-    """A variable or a credential is not there; the text names it and holds no secret."""
-
-
-@dataclass(frozen=True, slots=True)
-class Located:
-    """A path as written, and the folder of the file that says it, which it is relative to."""
-
-    folder: Path
-    written: str
-
-    def path(self, environ: Mapping[str, str]) -> Path:
-        """Return the path, its variables replaced.
-
-        Raises:
-            UnresolvedError: A variable is not set, or the path cannot be.
-        """
-        try:
-            return placed(self.folder, _filled(self.written, environ))
-        except ValueError as error:
-            raise UnresolvedError(f"the path {self.written!r} cannot be used: {error}") from None
-
-
-def located(value: Any, at: At) -> Located:
-    """Take a path."""
-    return Located(Path(at.file).parent, text(value, at))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Credential:
-    """Where a server's own credential comes from: an environment variable, or a file that holds nothing else."""
-
-    env: str | None = None
-    file: Located | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse a credential from two places or from none."""
-        at_most_one_of({"env": self.env, "file": self.file}, "env", "file")
-        if self.env is None and self.file is None:
-            raise ValueError("a credential needs 'env' or 'file'")
+__all__ = ["EndpointPart", "ModelPart", "ServerPart", "over", "resolve"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +39,7 @@ class ServerPart:
     env: Mapping[str, str] | None = field(default=None, repr=False)
     url: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] | None = field(default=None, repr=False)
-    credential: Credential | None = None
+    credential: CredentialPart | None = None
     namespace: str | None = None
     trust: Trust | None = None
     propose: tuple[ProposeRule, ...] | None = None
@@ -87,11 +49,14 @@ class ServerPart:
     refresh_timeout_s: float | None = None
     poll_s: float | None = None
     shared: bool | None = None
+    may_ask: frozenset[Kind] | None = None
     problem: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse two ways to reach one server."""
+        """Refuse two ways to reach one server, and one session for callers who are told apart."""
         at_most_one_of({"command": self.command, "url": self.url}, "command", "url")
+        if self.shared and self.credential is not None and self.credential.per_caller:
+            raise ValueError("'shared' gives all callers one session, and this credential is each caller's own")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,19 +110,21 @@ def resolve(name: str, part: ServerPart, *, origin: str, environ: Mapping[str, s
         refresh_timeout_s=part.refresh_timeout_s,
         poll_s=part.poll_s,
         shared=part.shared or False,
+        may_ask=part.may_ask or frozenset(),
         problem=part.problem,
     )
     if part.problem is not None:
         return plain
     try:
-        env, headers = _given(part, environ)
+        env, headers, credential = _given(part, environ)
         server = replace(
             plain,
-            command=None if part.command is None else tuple(_filled(each, environ) for each in part.command),
+            command=None if part.command is None else tuple(filled(each, environ) for each in part.command),
             cwd=None if part.cwd is None else str(part.cwd.path(environ)),
             env=env,
-            url=None if part.url is None else _filled(part.url, environ),
+            url=None if part.url is None else filled(part.url, environ),
             headers=headers,
+            credential=credential,
         )
         server.settings()  # refuses what no client could reach
         return server
@@ -165,55 +132,26 @@ def resolve(name: str, part: ServerPart, *, origin: str, environ: Mapping[str, s
         return replace(plain, problem=str(error))
 
 
-def _given(part: ServerPart, environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the variables of the process and the headers of the requests, the credential among them."""
-    env = {key: _filled(value, environ) for key, value in (part.env or {}).items()}
-    headers = {key: _filled(value, environ) for key, value in (part.headers or {}).items()}
-    if part.credential is None:
-        return env, headers
-    if part.command is not None:
-        if part.credential.env is None:
-            raise UnresolvedError("a command takes its credential from the environment: credential = { env = … }")
-        return {**env, part.credential.env: secret(part.credential, environ)}, headers
-    if any(key.lower() == "authorization" for key in headers):
-        raise UnresolvedError("both its credential and its headers say Authorization")
-    return env, {**headers, "Authorization": f"Bearer {secret(part.credential, environ)}"}
-
-
-def secret(credential: Credential, environ: Mapping[str, str]) -> str:
-    """Fetch a credential.
+def _given(
+    part: ServerPart, environ: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str], ServerCredential | None]:
+    """Return the variables of the process, the headers of the requests, one secret among them, or what is shown else.
 
     Raises:
-        UnresolvedError: It is not there.
+        UnresolvedError: Something of it is not there, or does not go with how the server is reached.
     """
-    if credential.file is None:
-        return _variable(credential.env or "", environ)
-    path = credential.file.path(environ)
-    try:
-        with path.open("rb") as file:
-            found = file.read(_CREDENTIAL_BYTES).decode("utf-8").strip()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise UnresolvedError(f"the credential file {str(path)!r} cannot be read: {reason}") from None
-    if not found:
-        raise UnresolvedError(f"the credential file {str(path)!r} is empty")
-    return found
-
-
-def _filled(written: str, environ: Mapping[str, str]) -> str:
-    """Replace `${VAR}` and `${VAR:-default}`; as in a shell the default stands for an empty variable too."""
-
-    def value(found: re.Match[str]) -> str:
-        variable = _VARIABLE.fullmatch(found.group(1))
-        if variable is None:
-            raise UnresolvedError(f"the placeholder {found.group()!r} cannot be replaced; ${{VARIABLE}} can")
-        name, default = variable.groups()
-        return _variable(name, environ) if default is None else environ.get(name) or default
-
-    return _PLACEHOLDER.sub(value, written)
-
-
-def _variable(name: str, environ: Mapping[str, str]) -> str:
-    if (value := environ.get(name)) is None:
-        raise UnresolvedError(f"the environment variable {name!r} is not set")
-    return value
+    env = {key: filled(value, environ) for key, value in (part.env or {}).items()}
+    headers = {key: filled(value, environ) for key, value in (part.headers or {}).items()}
+    said = part.credential
+    if said is None:
+        return env, headers, None
+    if part.command is not None:
+        if said.env is None:
+            raise UnresolvedError("a command takes its credential from the environment: credential = { env = … }")
+        return {**env, said.env: variable(said.env, environ)}, headers, None
+    if any(key.lower() == "authorization" for key in headers):
+        raise UnresolvedError("both its credential and its headers say Authorization")
+    if (found := shown(said, None if part.url is None else filled(part.url, environ), environ)) is not None:
+        return env, headers, found
+    one = secret(Credential(env=said.env, file=said.file), environ)
+    return env, {**headers, "Authorization": f"Bearer {one}"}, None

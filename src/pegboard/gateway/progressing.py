@@ -32,7 +32,8 @@ async def passed_on(ctx: ServerRequestContext[Any, Any], *, asked: bool) -> Asyn
 
     def hears(said: Mapping[str, Any]) -> None:
         if (step := _step(said)) is not None:
-            with suppress(anyio.WouldBlock):
+            # A call that waits for its client's answer goes on after this request has ended.
+            with suppress(anyio.WouldBlock, anyio.ClosedResourceError):
                 send.send_nowait(step)
 
     failure: Exception | None = None

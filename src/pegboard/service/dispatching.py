@@ -3,7 +3,10 @@
 Source: DESIGN section 8, step 9; law 10.
 """
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pegboard.core.catalog import Flow, Risk
 from pegboard.core.errors import (
@@ -17,13 +20,18 @@ from pegboard.engine.gate import conclude
 from pegboard.engine.judged import Judged, unavailable
 from pegboard.engine.ledger import Ended, Standing
 from pegboard.engine.verdict import Cause, Internal, Verdict, VerdictKind
+from pegboard.service.acting import NoCredentialError, acting_for
 from pegboard.service.answering import CallAnswer
+from pegboard.service.inputs import Asked, RefusedInputError, answered_by, who_answers
 from pegboard.service.judging import Judging
 from pegboard.service.ports import ToolServers
 
 __all__ = ["Dispatcher", "Permit"]
 
 _UNREACHED = "the tool's server could not be reached; nothing was run; try again later"
+_NO_CREDENTIAL = "there is no credential for the tool's server that this call could be made with; nothing was run"
+# JSON-RPC 2.0 leaves this code to whoever answers.
+_STOPPED = RefusedInputError(-32_000, "this call may not go on")
 _UNKNOWN_OUTCOME = "the call was sent and no answer came; it may have run; look before it is tried again"
 
 
@@ -34,7 +42,7 @@ class Permit:
     judged: Judged
     standing: Standing | None
     call_id: str | None
-    operator: bool
+    all_listed: bool
 
 
 class Dispatcher:
@@ -51,16 +59,18 @@ class Dispatcher:
             The answer, the call as it was judged last, and how it ended.
         """
         judged, server_name = permit.judged, permit.judged.entry.source_server
-        result = None
+        context, result = judged.facts.context, None
         try:
-            async with self._servers.connect(server_name, judged.facts.context.identity) as server:
-                verdict, judged = await self._judged_again(permit)
-                if not verdict.allowed:
-                    return replace(answer, verdict=verdict), judged, Ended.NOT_SENT
-                if _recorded(judged) != _recorded(permit.judged):
-                    raise UnreachableServerError(server_name, "by now the call means what its record does not say")
-                # Its content may have changed meanwhile; the arguments were judged by the one that is served now.
-                result = await server.call_tool(judged.entry.name, judged.arguments)
+            with acting_for(context):
+                async with self._servers.connect(server_name, context.identity) as server:
+                    verdict, judged = await self._judged_again(permit)
+                    if not verdict.allowed:
+                        return replace(answer, verdict=verdict), judged, Ended.NOT_SENT
+                    if _recorded(judged) != _recorded(permit.judged):
+                        raise UnreachableServerError(server_name, "by now the call means what its record does not say")
+                    # Its content may have changed meanwhile; the arguments were judged by the one served now.
+                    with self._answered_while_allowed(permit):
+                        result = await server.call_tool(judged.entry.name, judged.arguments)
         except OutcomeUnknownError as error:
             unknown = _failed(answer, VerdictKind.OUTCOME_UNKNOWN, _UNKNOWN_OUTCOME, error)
             return unknown, judged, Ended.OUTCOME_UNKNOWN
@@ -69,9 +79,28 @@ class Dispatcher:
         except UpstreamError as error:
             # A session that breaks while it is closed takes no answer back.
             if result is None:
-                return _failed(answer, VerdictKind.UNAVAILABLE, _UNREACHED, error), judged, Ended.NOT_SENT
+                message = _NO_CREDENTIAL if isinstance(error, NoCredentialError) else _UNREACHED
+                return _failed(answer, VerdictKind.UNAVAILABLE, message, error), judged, Ended.NOT_SENT
         ended = Ended.ERROR if (result or {}).get("isError") else Ended.DONE
         return replace(answer, result=result), judged, ended
+
+    @contextmanager
+    def _answered_while_allowed(self, permit: Permit) -> Iterator[None]:
+        """Pass answers on to the server only while the call may still run: a person may think for minutes (law 4)."""
+        answering = who_answers()
+        if answering is None:
+            yield
+            return
+
+        async def answer(asked: Asked) -> Mapping[str, Any]:
+            found = await answering.answer(asked)
+            verdict, _ = await self._judged_again(permit)
+            if not verdict.allowed:
+                raise _STOPPED
+            return found
+
+        with answered_by(replace(answering, answer=answer)):
+            yield
 
     async def _judged_again(self, permit: Permit) -> tuple[Verdict, Judged]:
         """Judge a call once more when its server is there.
@@ -81,7 +110,7 @@ class Dispatcher:
         """
         judged = permit.judged
         try:
-            again = await self._judging.examined(judged.call, judged.facts.context, operator=permit.operator)
+            again = await self._judging.examined(judged.call, judged.facts.context, all_listed=permit.all_listed)
         except PegboardError as error:
             return unavailable(Internal(cause=Cause.FAILED, tool_id=judged.line.tool, error=str(error))), judged
         return (again, judged) if isinstance(again, Verdict) else (conclude(again, permit.standing), again)

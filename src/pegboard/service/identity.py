@@ -101,6 +101,9 @@ class TokenVerifier(Protocol):
     async def verify(self, token: str) -> Verified | Refused:
         """Check signature, issuer, audience and times. Never raises; whatever cannot be verified is refused."""
 
+    async def problem(self) -> str | None:
+        """Say, to an operator, why no token can be verified now; None where they can. May ask the issuer."""
+
 
 NO_CREDENTIAL = Refused(status=401, description="present an access token or an API key")
 _UNKNOWN_KEY = Refused(status=401, error="invalid_token", description="the API key is unknown, expired or revoked")
@@ -166,6 +169,10 @@ class Identity:
     def authenticates(self) -> bool:
         """Say whether callers can show who they are over the network with tokens of an issuer."""
         return self._verifier is not None
+
+    async def problem(self) -> str | None:
+        """Say, to an operator, why no token can be verified now; None where they can, or where none is taken."""
+        return None if self._verifier is None else await self._verifier.problem()
 
     async def context_of(self, credential: Credential) -> RuntimeContext | Refused:
         """Return the context of an agent's caller, what an application stated of its work included.
