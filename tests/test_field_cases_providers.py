@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pegboard.core.catalog import declare
 from pegboard.core.names import compact_json
+from pegboard.engine.asking import SelectionSettings
 from pegboard.engine.schemas import check_arguments, compile_schema
 from pegboard.engine.selection import Why
 from pegboard.providers.capabilities import APIS, Api
@@ -25,6 +26,7 @@ from tests.strategies import cases
 WIRES = {
     Api.OPENAI: r"[a-zA-Z0-9_-]{1,64}",
     Api.CHAT: r"[a-zA-Z0-9_-]{1,64}",
+    Api.COMPATIBLE: r"[a-zA-Z0-9_-]{1,64}",
     Api.ANTHROPIC: r"[a-zA-Z0-9_-]{1,64}",
     Api.GEMINI: r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}",
     Api.MCP: r"[a-zA-Z0-9_.-]{1,128}",
@@ -66,6 +68,21 @@ def test_10_every_name_fits_its_wire_with_the_clients_prefix_before_it_and_leads
         assert len(prefix + one.name) <= 64
         assert shown.call(one.name, {}) == (one.tool_id, {})
     assert len({one.name for one in shown.tools}) == len(ODD)
+
+
+# 11 names: the prefix of the configuration counts in the names of selections, and the names lead back to their tools.
+
+
+@given(st.sets(st.sampled_from(ODD) | st.text(min_size=1, max_size=80), min_size=1, max_size=8), st.integers(0, 51))
+@cases(20, 500)
+def test_11_the_names_of_a_selection_fit_behind_the_configured_prefix_and_each_is_one_tools(ids, length):
+    entries = [declare(tool_id=one, namespace="n", source_server="crm", name=one, input_schema=schema()) for one in ids]
+    settings = SelectionSettings(client_prefix="p" * length)
+    selection = pick("", AGENT, view(entries), settings, require=sorted(ids))
+    names = {one.alias: one.tool.tool_id for one in selection.tools}
+    assert set(names.values()) == ids
+    assert all(length + len(name) <= 64 for name in names)
+    assert all(re.fullmatch(r"[a-zA-Z0-9_.-]+", name) for name in names)
 
 
 # 13 names: a server is added, and no name of another one changes.

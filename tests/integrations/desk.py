@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pegboard.core.context import RuntimeContext
+from pegboard.engine.rollout import left_to_production
 from pegboard.engine.selection import Selection
 from pegboard.engine.verdict import Verdict, VerdictKind
 from pegboard.service.answering import CallAnswer
@@ -20,7 +21,7 @@ sys.path.insert(0, str(EXAMPLES))
 
 import shop
 
-__all__ = ["CASHIER", "CLERK", "EXAMPLES", "TASK", "WrittenOut", "opened", "runs", "shows_the_script"]
+__all__ = ["CASHIER", "CLERK", "EXAMPLES", "TASK", "WrittenOut", "leaving", "opened", "runs", "shows_the_script"]
 
 CLERK, TASK = shop.CLERK, shop.TASK
 CASHIER = replace(CLERK, user="dana", scopes=frozenset({"orders", "money"}))
@@ -90,3 +91,15 @@ class WrittenOut:
         self.asked.append((tool, arguments, selection, more))
         ran = {"content": [{"type": "text", "text": f"{tool} ran"}]} if self.verdict.allowed else None
         return CallAnswer(verdict=self.verdict, trace_id="tr_2", result=ran)
+
+
+def leaving(production: Sequence[str]) -> WrittenOut:
+    """Return a door whose selections leave these namespaces to production; the list may change under it."""
+
+    def selections(task: str, context: RuntimeContext, **more: Any) -> Selection:
+        found = pick(task, context, **more)
+        tools = [*(one.tool.tool_id for one in found.tools), *more.get("loaded", ())]
+        namespaces = {tool: tool.rpartition(".")[0] for tool in tools}
+        return left_to_production(found, production, namespaces, more.get("loaded", ()))
+
+    return WrittenOut(selections=selections)

@@ -11,13 +11,20 @@ import pytest
 from pegboard.engine.verdict import Verdict, VerdictKind
 from pegboard.integrations.clients import Talk
 from pegboard.providers.capabilities import Api, Delivery
+from pegboard.providers.turns import UNKNOWN
 from tests.crm import AGENT
-from tests.integrations.desk import WrittenOut, runs
+from tests.integrations.desk import WrittenOut, leaving, runs
 from tests.providers.made import response
 
 OPEN = "crm__orders__list_open_orders"
 SAID = "list open orders"
-HISTORY = {"openai": "input", "openai-chat": "messages", "anthropic": "messages", "gemini": "contents"}
+HISTORY = {
+    "openai": "input",
+    "openai-chat": "messages",
+    "openai-compatible": "messages",
+    "anthropic": "messages",
+    "gemini": "contents",
+}
 APIS = pytest.mark.parametrize("api", HISTORY)
 
 
@@ -61,9 +68,11 @@ def test_a_call_is_judged_run_and_answered_and_the_history_only_grows(api):
 
 @APIS
 def test_a_refusal_is_what_the_model_reads(api):
-    talk = begun(api, WrittenOut(verdict=Verdict(kind=VerdictKind.DENIED, message="not here")))
+    door = WrittenOut(verdict=Verdict(kind=VerdictKind.DENIED, message="not here"))
+    talk = begun(api, door)
     talk.take(heard(api, ("c1", OPEN, {})))
     assert "denied: not here" in str(talk.history[-1])
+    door.verdict = UNKNOWN
     talk.take(heard(api, ("c2", "billing__refunds__create_refund", {})))
     assert "no such tool" in str(talk.history[-1])
 
@@ -114,3 +123,11 @@ def test_the_example_does_what_an_adapter_has_to_do(capsys):
             "no such tool",
         ):
             assert shown in text
+
+
+def test_where_a_rollout_leaves_a_namespace_to_them_the_applications_own_tools_are_there():
+    own = {"type": "function", "function": {"name": "find_order"}}
+    for production, wanted in (["crm.orders"], [own]), ([], []):
+        talk = begun("openai-chat", leaving(production), production={"crm.orders": [own]})
+        assert list(talk.conversation.own) == wanted
+        assert (OPEN in str(talk.request())) is not bool(wanted)

@@ -18,7 +18,7 @@ from pegboard.integrations import google_adk
 from pegboard.integrations.google_adk import PegboardToolset, unknown_tool
 from tests.crm import AGENT, pick
 from tests.crm import CASHIER as DANA
-from tests.integrations.desk import CASHIER, CLERK, WrittenOut, opened, runs, shows_the_script
+from tests.integrations.desk import CASHIER, CLERK, WrittenOut, leaving, opened, runs, shows_the_script
 
 OPEN = "crm__orders__list_open_orders"
 
@@ -95,3 +95,13 @@ def test_only_a_tool_that_is_not_there_is_answered_for():
     bare, own = BaseTool(name="x", description=""), Own(name="x", description="")
     assert "no such tool" in unknown_tool(bare, {}, calling(), ValueError())["error"]
     assert unknown_tool(own, {}, calling(), ValueError()) is None
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_the_agents_former_tools_stand_in_while_a_rollout_leaves_their_namespace_to_them(left):
+    own = BaseTool(name=OPEN, description="Do what was done before.")
+    door = leaving(["crm.orders"] if left else [])
+    toolset = PegboardToolset(door, identity=lambda one: AGENT, production={"crm.orders": [own]})
+    found = asyncio.run(toolset.get_tools(given()))
+    assert [one.name for one in found].count(OPEN) == 1
+    assert (own in found) is left

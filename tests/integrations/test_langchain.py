@@ -20,7 +20,7 @@ from pegboard import RuntimeContext
 from pegboard.engine.verdict import Verdict, VerdictKind
 from pegboard.integrations.langchain import PegboardMiddleware
 from tests.crm import AGENT
-from tests.integrations.desk import CASHIER, CLERK, TASK, WrittenOut, opened, runs, shows_the_script
+from tests.integrations.desk import CASHIER, CLERK, TASK, WrittenOut, leaving, opened, runs, shows_the_script
 
 OPEN = "crm__orders__list_open_orders"
 
@@ -160,3 +160,18 @@ def test_two_searches_and_a_call_of_one_turn_are_all_answered():
     answered = [one for one in found["messages"] if isinstance(one, ToolMessage)]
     assert len(answered) == 3
     assert found["messages"][-1].text == "done"
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_the_agents_former_tools_stand_in_while_a_rollout_leaves_their_namespace_to_them(left):
+    @tool
+    def crm__orders__list_open_orders(customer_id: str) -> str:
+        """Do what was done before."""
+        return "as before"
+
+    door = leaving(["crm.orders"] if left else [])
+    ours = PegboardMiddleware(door, production={"crm.orders": [crm__orders__list_open_orders]})
+    model = Scripted(messages=iter([calls((OPEN, {"customer_id": "1"})), AIMessage("done")]), offered=[])
+    found = create_agent(model, middleware=[ours], context_schema=RuntimeContext).invoke(said(), context=AGENT)
+    assert model.offered[0].count(OPEN) == 1
+    assert results(found)[OPEN].text == ("as before" if left else "crm.orders.list_open_orders ran")

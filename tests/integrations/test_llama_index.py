@@ -11,10 +11,11 @@ import pytest
 pytest.importorskip("llama_index.core", reason="agent frameworks are in environments of their own: make adapters")
 
 from llama_index.core.schema import QueryBundle
+from llama_index.core.tools import FunctionTool
 
 from pegboard.integrations.llama_index import PegboardRetriever
 from tests.crm import AGENT
-from tests.integrations.desk import CASHIER, CLERK, WrittenOut, opened, runs, shows_the_script
+from tests.integrations.desk import CASHIER, CLERK, WrittenOut, leaving, opened, runs, shows_the_script
 
 OPEN = "crm__orders__list_open_orders"
 
@@ -65,3 +66,14 @@ def test_a_query_may_come_as_the_frameworks_bundle():
     names = [one.metadata.name for one in asyncio.run(retriever.aretrieve(QueryBundle("list open orders")))]
     assert len(names) > 1
     assert OPEN not in names
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_the_agents_former_tools_stand_in_while_a_rollout_leaves_their_namespace_to_them(left):
+    own = FunctionTool.from_defaults(lambda customer_id: "as before", name=OPEN)
+    door = leaving(["crm.orders"] if left else [])
+    retriever = PegboardRetriever(door, AGENT, production={"crm.orders": [own]})
+    found = offered(retriever)
+    assert (found[OPEN] is own) is left
+    assert list(offered(retriever, OPEN)) == list(found)
+    assert len(door.asked) == 1

@@ -15,7 +15,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 
 from pegboard.integrations.openai_agents import PegboardAgent, run_config
 from tests.crm import AGENT
-from tests.integrations.desk import CASHIER, CLERK, WrittenOut, opened, runs, shows_the_script
+from tests.integrations.desk import CASHIER, CLERK, WrittenOut, leaving, opened, runs, shows_the_script
 
 OPEN = "crm__orders__list_open_orders"
 QUIET = run_config(tracing_disabled=True)
@@ -89,3 +89,17 @@ def test_an_agent_without_a_door_says_so():
     made, _ = agent(None)
     with pytest.raises(ValueError, match="has no door"):
         run(made, "list open orders", AGENT)
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_the_agents_former_tools_stand_in_while_a_rollout_leaves_their_namespace_to_them(left):
+    @function_tool(name_override=OPEN)
+    def own(customer_id: str) -> str:
+        """Do what was done before."""
+        return "as before"
+
+    door = leaving(["crm.orders"] if left else [])
+    made, model = agent(door, (OPEN, {"customer_id": "1"}), production={"crm.orders": [own]})
+    found = run(made, "list open orders", AGENT)
+    assert offered(model)[0].count(OPEN) == 1
+    assert outputs(found) == ["as before" if left else "crm.orders.list_open_orders ran"]

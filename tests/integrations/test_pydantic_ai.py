@@ -12,11 +12,12 @@ pytest.importorskip("pydantic_ai", reason="agent frameworks are in environments 
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.toolsets import FunctionToolset
 
 from pegboard import RuntimeContext
 from pegboard.integrations.pydantic_ai import PegboardToolset
 from tests.crm import AGENT
-from tests.integrations.desk import CASHIER, CLERK, WrittenOut, opened, runs, shows_the_script
+from tests.integrations.desk import CASHIER, CLERK, WrittenOut, leaving, opened, runs, shows_the_script
 
 OPEN = "crm__orders__list_open_orders"
 
@@ -78,3 +79,19 @@ def test_a_refusal_costs_no_retry():
     found = made.run_sync("list open orders", deps=AGENT)
     assert [(one.outcome, one.content) for one in results(found)] == [("failed", "approval_required: ask first")] * 3
     assert found.output == "done"
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_the_agents_former_tools_stand_in_while_a_rollout_leaves_their_namespace_to_them(left):
+    before = FunctionToolset[Any]()
+
+    @before.tool_plain(name=OPEN)
+    def own(customer_id: str) -> str:
+        """Do what was done before."""
+        return "as before"
+
+    door = leaving(["crm.orders"] if left else [])
+    made, offered = agent(door, (OPEN, {"customer_id": "1"}), production={"crm.orders": [before]})
+    found = made.run_sync("list open orders", deps=AGENT)
+    assert offered[0].count(OPEN) == 1
+    assert [one.content for one in results(found)] == ["as before" if left else "crm.orders.list_open_orders ran"]

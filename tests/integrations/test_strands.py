@@ -15,17 +15,17 @@ from strands import Agent, tool
 from pegboard.integrations.strands import PegboardPlugin
 from tests.crm import AGENT
 from tests.crm import CASHIER as DANA
-from tests.integrations.desk import EXAMPLES, WrittenOut, runs, shows_the_script
+from tests.integrations.desk import EXAMPLES, WrittenOut, leaving, runs, shows_the_script
 
 OPEN = "crm__orders__list_open_orders"
 
 
-def agent(door: Any, turns: Any = (), **more: Any) -> Agent:
+def agent(door: Any, turns: Any = (), production: Any = None, **more: Any) -> Agent:
     """Return an agent with the example's model, and another script."""
     example = runpy.run_path(str(EXAMPLES / "strands_agent.py"))
     scripted = example["Scripted"]
     scripted.stream.__globals__["SCRIPT"] = turns
-    return Agent(model=scripted(), plugins=[PegboardPlugin(door)], callback_handler=None, **more)
+    return Agent(model=scripted(), plugins=[PegboardPlugin(door, production=production)], callback_handler=None, **more)
 
 
 def offered(capsys: Any) -> list[str]:
@@ -68,3 +68,17 @@ def test_the_agents_own_tools_are_left_to_it_and_none_of_ours_gets_their_name(ca
     assert results(made) == [("success", "its own")]
     assert offered(capsys)[0].count(OPEN) == 1
     assert len(door.asked) == 1
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_the_agents_former_tools_stand_in_while_a_rollout_leaves_their_namespace_to_them(left, capsys):
+    @tool(name=OPEN)
+    def own(customer_id: str) -> str:
+        """Do what was done before."""
+        return "as before"
+
+    door = leaving(["crm.orders"] if left else [])
+    made = agent(door, (((OPEN, {"customer_id": "1"}),),), production={"crm.orders": [own]})
+    made("list open orders", invocation_state={"context": AGENT})
+    assert offered(capsys)[0].count(OPEN) == 1
+    assert results(made) == [("success", "as before" if left else "crm.orders.list_open_orders ran")]

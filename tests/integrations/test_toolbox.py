@@ -9,8 +9,9 @@ from pegboard.core.errors import StoreError
 from pegboard.engine.verdict import Verdict, VerdictKind
 from pegboard.integrations.toolbox import Toolbox
 from pegboard.providers.capabilities import Api
+from pegboard.providers.turns import UNKNOWN
 from tests.crm import AGENT, CASHIER, pick
-from tests.integrations.desk import WrittenOut
+from tests.integrations.desk import CLERK, WrittenOut, leaving, shop
 
 OPEN = "crm__orders__list_open_orders"
 CANCEL = "crm__orders__cancel_order"
@@ -85,12 +86,27 @@ def test_a_call_goes_to_the_gate_with_its_selection_and_the_applications_convers
 @pytest.mark.parametrize(
     "name", [CANCEL, "billing__refunds__create_refund", "crm.orders.list_open_orders", "", "x" * 99]
 )
-def test_a_name_that_was_not_loaded_is_unknown_and_reaches_nobody(name):
-    door = WrittenOut()
+def test_a_name_that_was_not_loaded_goes_to_the_gate_as_it_was_written_and_without_a_selection(name):
+    door = WrittenOut(verdict=UNKNOWN)
     output = begun(door).answer(name, {})
     assert output.failed
     assert output.text.startswith("unknown_or_denied: there is no such tool")
-    assert door.asked == []
+    assert door.asked == [(name, {}, None, {"conversation": None, "caller": "direct"})]
+
+
+def test_the_audit_tells_what_was_meant_by_names_that_were_not_loaded_and_the_model_learns_nothing():
+    names = ["nothing", "shop__refund_order", "shop.refund_order", "\ud800"]
+    with shop.open_shop() as board:
+        toolbox = Toolbox.begin(shop.door(board), CLERK)
+        texts = {toolbox.answer(name, {}).text for name in names}
+
+        async def told() -> list[Any]:
+            return [event.body async for event in board._system.audit.events() if event.kind == "denial"]
+
+        denials = board._run(told)
+    assert len(texts) == 1
+    assert [one["asked"] for one in denials] == [*names[:3], "?"]
+    assert {one["principal"] for one in denials} == {CLERK.principal}
 
 
 @pytest.mark.parametrize(("arguments", "judged"), [("{", "{"), (None, {}), ('"{\\"a\\": 1}"', {"a": 1}), ([], [])])
@@ -159,3 +175,19 @@ def test_it_goes_on_from_what_was_kept():
 def test_what_is_no_toolbox_is_refused():
     with pytest.raises(ValueError, match="no conversation"):
         Toolbox.resume(WrittenOut(), AGENT, {})
+
+
+def test_what_a_rollout_takes_back_is_offered_no_more_and_the_applications_own_stand_in():
+    production: list[str] = []
+    toolbox = begun(leaving(production))
+    toolbox.hear("list open orders")
+    assert (OPEN in names(toolbox), toolbox.left({"crm.orders": ["own"]})) == (True, [])
+    production.append("crm.orders")
+    toolbox.hear("list the open orders again")
+    assert OPEN not in names(toolbox)
+    assert toolbox.left({"billing": ["other"], "crm.orders": ["own"]}) == ["own"]
+    again = Toolbox.resume(WrittenOut(), AGENT, toolbox.kept())
+    assert again.production == {"crm.orders"}
+    production.clear()
+    toolbox.answer("search_tools", {"task": "list open orders"})
+    assert (OPEN in names(toolbox), toolbox.left({"crm.orders": ["own"]})) == (True, [])

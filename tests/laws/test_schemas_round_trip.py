@@ -167,7 +167,10 @@ def there_and_back(declared, written, mapping, chance):
 
 def there(declared, written, chance):
     """What the tool takes, the compiled schema takes too where no shape was changed."""
-    gate = compile_gate(written)
+    try:
+        gate = compile_gate(written)
+    except ValueError:
+        return  # A pattern that looks around, beside a `not` that stands for `false`: no server's schema for the gate.
     arguments = arguments_for(declared, chance, 3)
     if arguments is not None:
         assert check_arguments(gate, arguments) is None, arguments

@@ -43,6 +43,7 @@ CONVERSATIONS = [
     ("openai", "gpt-5-mini", Delivery.CALL),
     ("openai-chat", "qwen3", Delivery.LIST),
     ("openai-chat", "qwen3", Delivery.CALL),
+    ("openai-compatible", "qwen3", Delivery.LIST),
     ("anthropic", "claude-opus-5-5", Delivery.INLINE),
     ("anthropic", "claude-sonnet-5", Delivery.REFERENCE),
     ("anthropic", "claude-sonnet-5", Delivery.LIST),
@@ -137,6 +138,7 @@ def _gemini(calls: Sequence[Call]) -> dict[str, Any]:
 _RESPONSES: dict[str, Callable[[Sequence[Call]], dict[str, Any]]] = {
     "openai": _openai,
     "openai-chat": _chat,
+    "openai-compatible": _chat,
     "anthropic": _anthropic,
     "gemini": _gemini,
 }
@@ -149,6 +151,7 @@ MONEY = pick("give the money of a payment back", CASHIER, limit=2, loaded=[OPEN,
 OWN = {
     "openai": [{"type": "function", "name": "say", "parameters": None, "strict": False}, {"type": "web_search"}],
     "openai-chat": [{"type": "function", "function": {"name": "say"}}],
+    "openai-compatible": [{"type": "function", "function": {"name": "say"}}],
     "anthropic": [{"name": "say", "input_schema": {"type": "object"}}],
     "gemini": [{"functionDeclarations": [{"name": "say"}]}, {"googleSearch": {}}],
 }

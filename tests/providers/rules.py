@@ -18,6 +18,7 @@ PARTS = {"type": "array", "minItems": 1, "items": PART}
 SCALAR = {"type": ["string", "number", "boolean", "null"]}
 TYPE = {"enum": ["string", "number", "integer", "boolean", "object", "array", "null"]}
 NINE = {"enum": ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"]}
+NO_LOOK = {"type": "string", "not": {"pattern": r"\(\?<?[=!]"}}
 TEN = {"enum": [*NINE["enum"], "uri"]}
 SAFE, IDENTIFIER = r"^[a-zA-Z0-9_.-]{1,64}$", r"^[a-zA-Z_][a-zA-Z0-9_]{0,63}$"
 DEFINITION = r"^#/\$defs/[A-Za-z0-9_-]+$"
@@ -102,7 +103,7 @@ RULES = {
         {
             **TYPED, **BOUNDS, **LENGTHS, "format": NINE, "enum": {"type": "array"}, "const": True,
             "type": {"anyOf": [TYPE, {"type": "array", "items": TYPE}]},
-            "pattern": {"type": "string", "not": {"pattern": r"\(\?<?[=!]"}},
+            "pattern": NO_LOOK,
             "properties": members("^"), "additionalProperties": FALSE,
         },
         alternatives(description=TEXT),
@@ -123,7 +124,7 @@ RULES = {
                 "type": "object",
                 "required": ["type"],
                 "properties": {
-                    **TYPED, **dict.fromkeys(("minimum", "maximum"), NUMBER), **LENGTHS, "pattern": TEXT,
+                    **TYPED, **dict.fromkeys(("minimum", "maximum"), NUMBER), **LENGTHS, "pattern": NO_LOOK,
                     "minProperties": COUNT, "maxProperties": COUNT, "nullable": {"type": "boolean"}, "default": True,
                     "format": {"enum": ["date-time", "float", "double", "int32", "int64"]},
                     "enum": {"type": "array", "items": TEXT, "minItems": 1}, "properties": members(IDENTIFIER),
@@ -136,6 +137,7 @@ RULES = {
         },
     },
     Target.OPENAI: loose(refused_at_root=ROOT),
+    Target.COMPATIBLE: loose(refused=("$ref", "$defs"), refused_at_root=ROOT),
     Target.ANTHROPIC: loose(SAFE, refused_at_root=ROOT),
     Target.GEMINI: loose(
         IDENTIFIER, refused=("const", "exclusiveMinimum", "exclusiveMaximum", "format"), refused_at_root=ROOT

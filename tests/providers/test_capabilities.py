@@ -58,6 +58,7 @@ def test_there_is_one_search_of_the_apis_own():
 MINE = {
     "openai": {"type": "function_call_output", "call_id": "own", "output": "said"},
     "openai-chat": {"role": "tool", "tool_call_id": "own", "content": "said"},
+    "openai-compatible": {"role": "tool", "tool_call_id": "own", "content": "said"},
     "anthropic": {"type": "tool_result", "tool_use_id": "own", "content": "said"},
     "gemini": {"functionResponse": {"name": "say", "response": {"output": "said"}}},
 }
@@ -90,6 +91,7 @@ def test_parallel_calls_are_answered_in_order_and_together_with_the_applications
         ("openai", "gpt-35-turbo", "list"),
         ("openai", "", "list"),
         ("openai-chat", "gpt-5.6", "list"),
+        ("openai-compatible", "gpt-oss-120b", "list"),
         ("anthropic", "claude-opus-4-8", "inline"),
         ("anthropic", "claude-opus-4-8-20260401", "inline"),
         ("anthropic", "us.anthropic.claude-fable-5-1-v1:0", "inline"),

@@ -1,4 +1,4 @@
-"""A conversation: what it sends stays as it was sent, and only what it loaded can be called."""
+"""A conversation: what it sends stays as it was sent, and a name means what was loaded under it."""
 
 import json
 from dataclasses import replace
@@ -106,6 +106,7 @@ def test_a_name_that_was_never_loaded_is_answered_as_the_gate_answers_an_unknown
     conversation = begun(api, model, delivery).conversation
     (proposed,) = conversation.read(response(api, ("c1", asked, {})))
     assert (proposed.tool_id, proposed.selection_id, proposed.problem) == (None, None, UNKNOWN)
+    assert proposed.tool == asked
     appended = conversation.answer([Called(proposed=proposed)]).append
     assert UNKNOWN.message in text_of(appended)
 
@@ -121,9 +122,20 @@ def test_the_answer_of_an_unknown_tool_is_the_gates_own():
 
 
 @EVERY
-def test_an_id_that_is_pinned_for_the_caller_is_no_name_of_the_conversation(api, model, delivery):
+def test_an_id_that_is_pinned_for_the_caller_is_the_gates_to_judge_and_no_name_of_the_conversation(
+    api, model, delivery
+):
     conversation = begun(api, model, delivery, selection=None).conversation
-    assert called(conversation, "people.directory.stop_everything", {}).problem == UNKNOWN
+    (proposed,) = conversation.read(response(api, ("c1", "people.directory.stop_everything", {})))
+    assert (proposed.tool, proposed.problem) == ("people.directory.stop_everything", UNKNOWN)
+
+
+@EVERY
+def test_what_the_gate_says_of_a_name_comes_before_what_the_conversation_knows(api, model, delivery):
+    conversation = begun(api, model, delivery).conversation
+    (proposed,) = conversation.read(response(api, ("c1", "nothing", {})))
+    refused = Answer(VerdictKind.LIMIT_EXCEEDED, "again and again")
+    assert "again and again" in text_of(conversation.answer([Called(proposed=proposed, answer=refused)]).append)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +147,17 @@ def test_another_namespaces_tool_of_the_same_name_is_unknown(namespace, known):
     call = {"type": "function_call", "call_id": "c", "name": name(REFUND), "namespace": namespace, "arguments": "{}"}
     (proposed,) = later.read({"output": [call]})
     assert (proposed.problem is None) is known
+    assert proposed.tool == (REFUND if known else f"crm__orders/{name(REFUND)}")
+
+
+def test_a_name_that_was_made_for_another_prefix_is_unknown():
+    long = tool(f"crm.{'x' * 50}", "Long.")
+    selection = pick("", CASHIER, over=view([long]), require=[long.tool_id])
+    old, new = (
+        Conversation.begin("anthropic", selection=selection, prefix=one).conversation for one in ("", "mcp__longer__")
+    )
+    (proposed,) = new.read(response("anthropic", ("c1", old.loadout.loaded[0].name, {})))
+    assert proposed.problem == UNKNOWN
 
 
 @EVERY

@@ -16,7 +16,7 @@ from tests.strategies import cases
 ALPHABETS = {
     Target.MCP: r"[A-Za-z0-9_.-]{1,64}",
     **dict.fromkeys((Target.GEMINI, Target.GEMINI_PARAMETERS), r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}"),
-    **dict.fromkeys((Target.OPENAI, Target.OPENAI_STRICT), r"[A-Za-z0-9_-]{1,64}"),
+    **dict.fromkeys((Target.OPENAI, Target.OPENAI_STRICT, Target.COMPATIBLE), r"[A-Za-z0-9_-]{1,64}"),
     **dict.fromkeys((Target.ANTHROPIC, Target.ANTHROPIC_STRICT), r"[A-Za-z0-9_-]{1,64}"),
 }
 tool_ids = st.text("ab_.-: 1é漢я", min_size=1, max_size=12) | st.text(min_size=1, max_size=256)
@@ -24,7 +24,7 @@ near = st.lists(st.sampled_from(["a", "b", "_", ".", "__", "-"]), min_size=1, ma
 
 
 @pytest.mark.parametrize("target", Target)
-@given(st.lists(near | tool_ids, unique=True, max_size=12), st.sampled_from(["", "mcp__pegboard__", "x" * 52]))
+@given(st.lists(near | tool_ids, unique=True, max_size=12), st.sampled_from(["", "mcp__pegboard__", "x" * 51]))
 @cases(30, 3_000)
 def test_two_tools_never_share_a_name_and_each_fits_behind_the_prefix(target, ids, prefix):
     names = [wire_name(one, target, prefix) for one in ids]
@@ -39,10 +39,10 @@ def test_two_tools_never_share_a_name_and_each_fits_behind_the_prefix(target, id
 def test_10_and_11_the_length_is_that_of_the_final_name(target):
     tool_id = f"my-company-observability.{'a' * 45}"
     assert len(wire_name(tool_id, target)) <= 64
-    for prefix in ("mcp__x__", "x" * 52):
+    for prefix in ("mcp__x__", "x" * 51):
         assert len(prefix + wire_name(tool_id, target, prefix)) <= 64
     with pytest.raises(ValueError, match="too long"):
-        wire_name(tool_id, target, "x" * 53)
+        wire_name(tool_id, target, "x" * 52)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,25 @@ def test_all_model_apis_share_their_names_so_a_conversation_may_change_its_model
     assert namespace_name("crm.orders", Target.OPENAI) == "crm__orders"
 
 
+@pytest.mark.parametrize("ours", ["search_tools", "call_tool", "describe_tool"])
+def test_behind_every_prefix_there_is_room_for_our_own_tools_and_none_of_theirs_takes_the_place(ours):
+    wire = MCP.after("x" * 51)
+    assert len("x" * 51 + ours) <= MCP.limit
+    assert alias(ours, wire) != ours
+
+
+@given(tool_ids, st.integers(0, 51))
+@cases(60, 3_000)
+def test_a_prefix_shortens_a_name_and_is_no_part_of_it(tool_id, length):
+    prefix = "x" * length
+    for wire in (MCP, FUNCTIONS):
+        name = alias(tool_id, wire.after(prefix))
+        assert len(prefix + name) <= wire.limit
+        # What fits behind the prefix has the name that it has without one.
+        whole = alias(tool_id, wire)
+        assert name == whole if len(prefix + whole) <= wire.limit else name.endswith(f"_{mark(tool_id)}")
+
+
 def test_a_mark_ends_in_a_digit_and_so_no_word_is_one():
     assert all(mark(letter)[-1] in string.digits for letter in string.ascii_letters)
 
@@ -96,5 +115,5 @@ def test_a_mark_ends_in_a_digit_and_so_no_word_is_one():
 @given(near, near)
 @cases(100, 5_000)
 def test_a_plain_name_is_never_anothers_hashed_one(one, two):
-    for wire in (MCP, FUNCTIONS):
+    for wire in (MCP, FUNCTIONS, MCP.after("x" * 51), FUNCTIONS.after("mcp__pegboard__")):
         assert one == two or alias(one, wire) != alias(alias(two, wire), wire) or alias(two, wire) == one

@@ -7,6 +7,7 @@ import pytest
 
 from pegboard import AccessTemplate, Board, RuntimeContext
 from pegboard.core.names import compact_json
+from pegboard.engine.asking import SelectionSettings
 from pegboard.engine.selection import Why
 from pegboard.providers import anthropic, chat, gemini, openai
 from pegboard.providers.capabilities import APIS, Api
@@ -14,6 +15,8 @@ from pegboard.providers.rendering import render
 from pegboard.providers.schemas import compile_schema
 from pegboard.providers.targets import Target
 from pegboard.providers.wired import HOLDS, Case, Wired, wire
+from pegboard.service.deployment import Deployment
+from pegboard.wiring import in_memory
 from tests.crm import AGENT, CASHIER, pick, schema, tool, view
 
 ORDER = tool("crm.orders.get", "Look an order up.", schema("order_id", order_id="Its number", note="A note"))
@@ -222,6 +225,43 @@ def test_a_schema_for_the_live_api_goes_under_its_own_name():
     assert gemini.function(live).keys() == {"name", "description", "parameters"}
 
 
+NOTHING = tool("crm.orders.count", "Count them.", {"type": "object", "properties": {}, "additionalProperties": False})
+
+
+@pytest.mark.parametrize(
+    ("target", "declared"),
+    [
+        (Target.GEMINI_PARAMETERS, {}),
+        (Target.GEMINI, {"parametersJsonSchema": NOTHING.input_schema}),
+    ],
+)
+def test_of_a_tool_without_arguments_the_live_api_gets_no_schema_since_it_refuses_an_empty_one(target, declared):
+    (wired,) = render(pick("", AGENT, over=view([NOTHING]), require=["crm.orders.count"]), Api.GEMINI).tools
+    live = replace(wired, compiled=compile_schema(NOTHING.input_schema, target))
+    assert gemini.function(live) == {"name": "crm__orders__count", "description": "Count them.", **declared}
+
+
+LINES = {"type": "object", "properties": {"lines": {"type": "array", "items": {"$ref": "#/$defs/Line"}}}}
+REFERRING = {
+    "type": "object",
+    "properties": {"order": {"$ref": "#/$defs/Order"}},
+    "$defs": {"Order": LINES, "Line": {"type": "object", "properties": {"part_of": {"$ref": "#/$defs/Order"}}}},
+}
+
+
+def test_a_compatible_server_gets_no_reference_nor_strict_and_what_comes_back_to_itself_is_cut_with_its_place():
+    over = view([tool("crm.any", "Any.", REFERRING)])
+    shown = render(pick("", AGENT, over=over, require=["crm.any"]), Api.COMPATIBLE)
+    (declared,) = shown.payload["tools"]
+    assert declared.keys() == {"type", "function"}
+    assert declared["function"].keys() == {"name", "description", "parameters"}
+    line = declared["function"]["parameters"]["properties"]["order"]["properties"]["lines"]["items"]
+    assert line["properties"] == {"part_of": {"type": ["object"]}}
+    assert [note.to_json()["loss"] for note in shown.report] == [
+        [{"path": "/properties/order/properties/lines/items/properties/part_of", "what": "recursion"}]
+    ]
+
+
 def test_the_board_renders_and_begins_conversations_with_what_it_selected():
     own = [{"name": "say", "input_schema": {"type": "object"}}]
     access = {"clerk": AccessTemplate(required_scopes=frozenset({"clerk"}))}
@@ -234,3 +274,17 @@ def test_the_board_renders_and_begins_conversations_with_what_it_selected():
         assert begun.request()["tools"][:1] == own
         with pytest.raises(ValueError):
             board.render(selection, "telex")
+
+
+def test_the_board_counts_the_configured_prefix_unless_another_is_said():
+    settings = SelectionSettings(client_prefix="mcp__pegboard__")
+    board = Board(in_memory(Deployment(selection=settings)))
+    selection = pick("", AGENT, over=view([tool(f"crm.{'x' * 50}", "Long.")]), require=[f"crm.{'x' * 50}"])
+    begin = board.conversation
+    names = [
+        *(board.render(selection, "mcp", **said).tools[0].name for said in ({}, {"prefix": ""})),
+        *(begin("anthropic", selection=selection, **said).conversation.loadout.loaded[0].name
+          for said in ({}, {"prefix": ""})),
+    ]  # fmt: skip
+    board.close()
+    assert [len(name) for name in names] == [49, 54, 49, 55]

@@ -1,5 +1,7 @@
 """The schema compiler: roots, references, strict forms, and verdicts. Single keywords: `test_schemas_keywords.py`."""
 
+import json
+
 import pytest
 
 from pegboard.providers.schemas import Fidelity, Loss, best, compile_schema
@@ -8,6 +10,7 @@ from tests.providers.rules import problems
 
 MODELS = [target for target in Target if target is not Target.MCP]
 CLOSING = [Target.OPENAI_STRICT, Target.ANTHROPIC_STRICT, Target.GEMINI_PARAMETERS]
+INLINING = [Target.COMPATIBLE, Target.GEMINI_PARAMETERS]
 TEXT = {"type": "string"}
 NODE = {
     "type": "object",
@@ -108,7 +111,7 @@ def test_15_references_lead_somewhere_or_are_inlined(declared, target):
     found = compile_schema(declared, target)
     assert found.fidelity is Fidelity.LOSSLESS
     assert problems(found.schema, target) == []
-    assert ("$ref" in str(found.schema)) is (target is not Target.GEMINI_PARAMETERS)
+    assert ("$ref" in str(found.schema)) is (target not in INLINING)
 
 
 def test_definitions_that_nothing_refers_to_are_left_out():
@@ -130,7 +133,7 @@ def test_strict_openai_takes_nothing_beside_a_reference():
 def test_recursion_is_kept_or_cut_where_it_comes_back(target):
     found = compile_schema(NODE, target)
     assert problems(found.schema, target) == []
-    cut = target in {Target.ANTHROPIC_STRICT, Target.GEMINI_PARAMETERS}
+    cut = target in {Target.ANTHROPIC_STRICT, *INLINING}
     assert ("recursion" in {one.what for one in found.losses}) is cut
     assert (found.fidelity is Fidelity.LOSSLESS) is not cut
 
@@ -236,8 +239,28 @@ def test_16_a_schema_that_is_none_is_unrepresentable_with_its_reason(declared, t
 def test_a_schema_that_explodes_when_its_references_are_inlined_is_unrepresentable_there_alone():
     definitions = {f"D{n}": of(a={"$ref": f"#/$defs/D{n + 1}"}, b={"$ref": f"#/$defs/D{n + 1}"}) for n in range(14)}
     declared = {**of(a={"$ref": "#/$defs/D0"}), "$defs": {**definitions, "D14": TEXT}}
-    assert compile_schema(declared, Target.GEMINI_PARAMETERS).fidelity is Fidelity.UNREPRESENTABLE
+    assert {compile_schema(declared, target).fidelity for target in INLINING} == {Fidelity.UNREPRESENTABLE}
     assert compile_schema(declared, Target.OPENAI).fidelity is Fidelity.LOSSLESS
+
+
+@pytest.mark.parametrize("target", MODELS)
+def test_of_very_many_parts_that_must_all_hold_each_says_its_word(target):
+    bounds = [{"properties": {"a": {"minLength": number}}} for number in range(1_500)]
+    members = [{"properties": {f"p{number}": TEXT}} for number in range(500)]
+    found = compile_schema({"type": "object", "properties": {"a": TEXT}, "allOf": [*bounds, *members]}, target)
+    assert problems(found.schema, target) == []
+    assert len(found.schema["properties"]) == 501
+    kept = '"minLength": 1499' if target is not Target.ANTHROPIC_STRICT else "minLength: 1499"
+    assert kept in json.dumps(found.schema)
+
+
+@pytest.mark.parametrize("target", Target)
+def test_a_schema_of_84_000_characters_has_a_form_everywhere(target):
+    words = [f"value-{number:05}" for number in range(900)]
+    members = {f"p{number}": {"type": "string", "description": "Which one. " * 20} for number in range(300)}
+    declared = {**of(kind={"enum": words}), "properties": {"kind": {"enum": words}, **members}}
+    assert len(json.dumps(declared)) > 84_000
+    assert problems(compile_schema(declared, target).schema, target) == []
 
 
 def test_mcp_takes_a_schema_as_it_is_with_its_roots_type():

@@ -61,6 +61,9 @@ EITHER = of(
          {"n": {"a": None, "b": "7"}}, {"n": {"a": None, "b": 7}}),
         (of(n={"anyOf": [of(a={"type": "string", "pattern": "(?=x)x"}, b={"const": 7}), NULL]}), PARAMETERS,
          {"n": {"a": "x", "b": "7"}}, {"n": {"a": "x", "b": 7}}),
+        # What the first alternative does not take is the second's.
+        (of(n={"anyOf": [{"type": "string", "pattern": "^[ab]+$"}, {"const": 7}]}), PARAMETERS, {"n": "7"}, {"n": 7}),
+        (of(n={"anyOf": [{"type": "string", "format": "date-time"}, {"const": 7}]}), PARAMETERS, {"n": "7"}, {"n": 7}),
         # A pattern that the linear engine does not know: no alternative is chosen, and the gate decides.
         (of("n", n={"anyOf": [of(a={"type": "string", "pattern": r"(x)\1"}, b=TEXT), NULL]}), STRICT,
          {"n": {"a": "xx", "b": None}}, {"n": {"a": "xx", "b": None}}),

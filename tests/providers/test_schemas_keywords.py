@@ -155,6 +155,8 @@ ROWS = [
     # Patterns and formats.
     ({"type": "string", "pattern": "(?!a)b"}, STRICT,
      {"type": "string", "description": '(pattern: "(?!a)b")'}, ["pattern"]),
+    ({"type": "string", "pattern": "(?!a)b"}, PARAMETERS,
+     {"type": "string", "description": '(pattern: "(?!a)b")'}, ["pattern"]),
     ({"type": "string", "pattern": r"\(?=b"}, STRICT, {"type": "string", "pattern": r"\(?=b"}, []),
     ({"type": "string", "format": "uri"}, STRICT, {"type": "string", "description": '(format: "uri")'}, ["format"]),
     ({"type": "string", "format": "uri"}, CLAUDE, {"type": "string", "format": "uri"}, []),

@@ -135,6 +135,7 @@ ITEMS = st.lists(
 AROUND = {
     "openai": lambda items: {"output": items},
     "openai-chat": lambda items: {"choices": [{"message": {"tool_calls": items}}]},
+    "openai-compatible": lambda items: {"choices": [{"message": {"tool_calls": items}}]},
     "anthropic": lambda items: {"content": items},
     "gemini": lambda items: {"candidates": [{"content": {"parts": items}}]},
 }

@@ -3,6 +3,7 @@
 Run by `make adapters` in an environment of its own.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from pegboard.providers import gemini
 from pegboard.providers.capabilities import Api, Delivery
 from pegboard.providers.conversation import Conversation
 from pegboard.providers.rendering import render
+from pegboard.providers.schemas import compile_schema
+from pegboard.providers.targets import Target
 from pegboard.providers.turns import Called, Found
 from tests.crm import CASHIER, pick
 from tests.providers.made import EVERYTHING, FIRST, Answer, response
@@ -74,6 +77,15 @@ def test_every_tool_of_a_conversation_is_one_of_the_sdks(delivery):
     begun = Conversation.begin("gemini", selection=EVERYTHING, own=[{"googleSearch": {}}], delivery=delivery)
     for one in begun.conversation.request()["tools"]:
         types.Tool.model_validate(one)
+
+
+@pytest.mark.parametrize("target", [Target.GEMINI, Target.GEMINI_PARAMETERS])
+def test_a_tool_without_arguments_is_one_of_the_sdks_in_both_forms(target):
+    (wired, *_) = render(EVERYTHING, Api.GEMINI).tools
+    nothing = replace(wired, compiled=compile_schema({"type": "object", "properties": {}}, target))
+    found = types.FunctionDeclaration.model_validate(gemini.function(nothing))
+    assert found.parameters is None
+    assert (found.parameters_json_schema is None) is (target is Target.GEMINI_PARAMETERS)
 
 
 def test_every_rendered_tool_is_one_of_the_sdks():

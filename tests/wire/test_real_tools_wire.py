@@ -5,6 +5,7 @@ A tenth of them, all under `PEGBOARD_SOAK=1`. Run by `make adapters` in an envir
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ from openai.types.responses import ToolParam
 from pegboard.engine.intake import take_in_listing
 from pegboard.engine.rendering import served_tool
 from pegboard.engine.selection import Candidate, Why
+from pegboard.providers import gemini
 from pegboard.providers.capabilities import Api
 from pegboard.providers.rendering import SHAPES
+from pegboard.providers.schemas import compile_schema
+from pegboard.providers.targets import Target
 from pegboard.providers.wired import wire
 from tests.wire.shapes import misfit
 
@@ -53,6 +57,7 @@ def gemini_misfit(declared: Any) -> str | None:
 FITS = {
     Api.OPENAI: lambda declared: misfit(declared, ToolParam),
     Api.CHAT: lambda declared: misfit(declared, ChatCompletionToolUnionParam),
+    Api.COMPATIBLE: lambda declared: misfit(declared, ChatCompletionToolUnionParam),
     Api.ANTHROPIC: lambda declared: misfit(declared, BetaToolUnionParam),
     Api.GEMINI: gemini_misfit,
 }
@@ -68,3 +73,9 @@ def test_every_published_tool_is_one_of_the_sdks_or_held_back_with_a_reason(api)
     assert len({one.name for one in wiring.tools}) == len(wiring.tools)
     strict = sum(one.strict for one in wiring.tools)
     print(f"\n{api}: {len(tools)} tools, {strict} strict, {len(held)} held back")
+
+
+def test_every_published_tool_is_one_of_geminis_schemas_where_the_live_api_takes_nothing_else():
+    for one in wire(candidates(), Api.GEMINI).tools:
+        live = replace(one, compiled=compile_schema(one.tool.input_schema, Target.GEMINI_PARAMETERS))
+        assert gemini_misfit(gemini.function(live)) is None

@@ -18,6 +18,9 @@ from dataclasses import dataclass
 __all__ = ["FUNCTIONS", "MCP", "RESERVED", "Wire", "alias", "mark"]
 
 _HASH_LENGTH = 10  # 47 bits; whatever still collides in one catalog is refused when publishing
+_OURS = ("search_tools", "call_tool", "describe_tool")
+# The longest of our own; so long is any name at least that a prefix must leave room for.
+_LEAST_ROOM = max(map(len, _OURS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +34,15 @@ class Wire:
     def after(self, prefix: str) -> "Wire":
         """Return the wire as it is behind a client's own prefix, whose length counts in the final name.
 
+        The client puts it there: it is in no name that we make.
+
         Raises:
             ValueError: The prefix leaves no room for a name.
         """
         room = self.limit - len(prefix)
-        if room < _HASH_LENGTH + 2:
-            raise ValueError(f"the prefix {prefix!r} is too long: a name of {self.limit} characters holds both")
+        if room < _LEAST_ROOM:
+            most = self.limit - _LEAST_ROOM
+            raise ValueError(f"the prefix {prefix!r} is too long: it may have {most} characters, and the name the rest")
         return Wire(foreign=self.foreign, limit=room, dot=self.dot)
 
 
@@ -46,7 +52,7 @@ FUNCTIONS = Wire(foreign=re.compile(r"[^A-Za-z0-9_-]|^[^A-Za-z_]"), limit=64, do
 
 # Our own tools, and names by which model APIs mean their own.
 RESERVED = frozenset(
-    {"search_tools", "call_tool", "describe_tool"}
+    {*_OURS}
     | {"tool_search", "tool_search_tool_bm25", "tool_search_tool_regex", "multi_tool_use", "multi_tool_use.parallel"}
 )
 # Base32, and a digit at the end: no word of ten letters (`get_properties`) looks like a hash.

@@ -20,7 +20,7 @@ import jsonschema_rs
 
 from pegboard.core.catalog import CatalogEntry
 from pegboard.core.keywords import REFERENCES
-from pegboard.core.names import Json, compact_json
+from pegboard.core.names import Json, compact_json, digest_bytes
 from pegboard.core.text import one_line
 from pegboard.engine.bounds import ARGUMENTS, SCHEMA, Broken, Size, kind_of, measure
 from pegboard.engine.paths import Paths, SchemaGraph, count_paths, graph_of
@@ -47,6 +47,9 @@ _MAX_COLLECTED = 200_000
 # Up to this many parts every problem is collected; beyond it, the first, since collecting costs for each part.
 _SMALL = 1_000
 _SHOWN_PROBLEMS = 5
+# Verdicts by the digest of the schema, since a server that is refreshed lists most of its schemas again: 10 MB at most.
+_JUDGED: dict[str, tuple[str | None]] = {}
+_REMEMBERED = 50_000
 # Keys that the policy engine reads as entities or extension calls, wherever they stand in the arguments.
 _RESERVED_KEYS = frozenset({"__entity", "__extn"})
 # Canonical forms of nested alternatives grow fast (40 negated ones take 5 s); beyond this only equality counts.
@@ -126,8 +129,20 @@ def output_schema_problem(schema: Any) -> str | None:
     size = measure(schema, SCHEMA)
     if isinstance(size, Broken):
         return size.problem
-    if len(compact_json(schema).encode()) > SCHEMA.size_bytes:
+    text = compact_json(schema).encode()
+    if len(text) > SCHEMA.size_bytes:
         return f"it is larger than {SCHEMA.size_bytes:,} bytes"
+    written = digest_bytes(text)
+    verdict = _JUDGED.get(written)
+    if verdict is None:
+        verdict = (_compiled_problem(schema),)
+        if len(_JUDGED) >= _REMEMBERED:
+            _JUDGED.clear()
+        _JUDGED[written] = verdict
+    return verdict[0]
+
+
+def _compiled_problem(schema: dict[str, Json]) -> str | None:
     graph = graph_of(schema)
     if graph.foreign:
         return f"its reference {one_line(graph.foreign[0], 80)!r} is not local; only references that begin with # are"

@@ -45,10 +45,12 @@ def _contents(response: Mapping[str, Any]) -> list[Json]:
     return [] if content is None else [content]
 
 
+_CHAT = _Client(history="messages", said=_user, answered=lambda response: [response["choices"][0]["message"]])
 # One row an API: the names that its client has for the same things.
 _CLIENTS: dict[Api, _Client] = {
     Api.OPENAI: _Client(history="input", said=_user, answered=lambda response: response["output"]),
-    Api.CHAT: _Client(history="messages", said=_user, answered=lambda response: [response["choices"][0]["message"]]),
+    Api.CHAT: _CHAT,
+    Api.COMPATIBLE: _CHAT,
     Api.ANTHROPIC: _Client(
         history="messages",
         said=_user,
@@ -87,6 +89,7 @@ class Talk:
         model: str,
         task: str,
         own: Sequence[Json] = (),
+        production: Mapping[str, Sequence[Json]] | None = None,
         called: str | None = None,
         namespaces: Sequence[str] = (),
         delivery: Delivery | None = None,
@@ -96,10 +99,11 @@ class Talk:
         Args:
             door: What selects and calls.
             context: The trusted facts about the caller.
-            api: `openai` (Responses), `openai-chat`, `anthropic` or `gemini`.
+            api: `openai` (Responses), `openai-chat`, `openai-compatible`, `anthropic` or `gemini`.
             model: The model's name; it decides how tools join later.
             task: What the user says.
             own: The application's own tools, in the API's shape: first, and left as they are.
+            production: More of them by namespace, as they were before: there where a rollout leaves it to them.
             called: The application's own name of the conversation.
             namespaces: Of tools that the caller may use: the search's description names them.
             delivery: How tools join, in place of what the model's family has.
@@ -107,11 +111,13 @@ class Talk:
         Raises:
             ValueError: No conversation is held over this API, or an own tool has the name of our search.
         """
+        selection = door.select(task, context, conversation=called)
+        left = [tool for path, tools in (production or {}).items() if path in selection.production for tool in tools]
         step = Conversation.begin(
             api,
             model=model,
-            selection=door.select(task, context, conversation=called),
-            own=own,
+            selection=selection,
+            own=[*own, *left],
             namespaces=namespaces,
             delivery=delivery,
         )

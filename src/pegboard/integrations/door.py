@@ -211,10 +211,8 @@ def replied(
     if isinstance(asked, SearchAsked):
         selection = door.select(asked.task, context, limit=asked.limit, loaded=loaded, conversation=conversation)
         return Found(asked=asked, selection=selection)
-    if asked.problem is not None or asked.tool_id is None:
-        return Called(proposed=asked)
     answer = door.call(
-        asked.tool_id,
+        asked.tool,
         asked.arguments,
         context,
         asked.selection_id,

@@ -11,7 +11,7 @@ Source: google-adk 2.13.0, `tools.base_toolset` and `tools.base_tool`.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from google.adk.agents.readonly_context import ReadonlyContext
@@ -43,6 +43,7 @@ class PegboardToolset(BaseToolset):
         api: Api | str = Api.GEMINI,
         own: Iterable[str] = (),
         namespaces: Iterable[str] = (),
+        production: Mapping[str, Sequence[BaseTool]] | None = None,
     ) -> None:
         """Take a board, or another door, and say who asks.
 
@@ -52,6 +53,7 @@ class PegboardToolset(BaseToolset):
             api: Which API the model speaks.
             own: The names of the agent's other tools: none of ours gets one of them.
             namespaces: Of tools that the callers may use: the search's description names them.
+            production: Your own tools by namespace, as you had them before: offered while a rollout leaves it to them.
         """
         super().__init__()
         self._use_invocation_cache = False
@@ -60,6 +62,7 @@ class PegboardToolset(BaseToolset):
         self._api = Api(api)
         self._own = tuple(own)
         self._namespaces = tuple(namespaces)
+        self._production = production or {}
         self._toolboxes: OrderedDict[tuple[str, ...], Toolbox] = OrderedDict()
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
@@ -68,7 +71,7 @@ class PegboardToolset(BaseToolset):
             return []
         toolbox = self._toolbox(readonly_context)
         await aside(toolbox.hear, _said(readonly_context))
-        return [_Tool(toolbox, one) for one in toolbox.functions]
+        return [*toolbox.left(self._production), *(_Tool(toolbox, one) for one in toolbox.functions)]
 
     def _toolbox(self, given: ReadonlyContext) -> Toolbox:
         context, session = self._identity(given), given.session

@@ -10,7 +10,7 @@ calls of one turn run side by side and could not share what a search brings. The
 Source: langchain 1.5.2, `agents.middleware.types` and `agents.factory`.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware.types import (
@@ -23,6 +23,7 @@ from langchain.agents.middleware.types import (
     ToolCallRequest,
 )
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.types import Command
 
@@ -54,10 +55,15 @@ class PegboardMiddleware(AgentMiddleware[PegboardState, Any, Any]):
     """Selects for each message of the user, offers what was selected, answers searches, and gates every call."""
 
     state_schema = PegboardState
-    tools = ()
 
     def __init__(
-        self, door: Door, *, identity: Identity = _given, api: Api | str = Api.CHAT, namespaces: Iterable[str] = ()
+        self,
+        door: Door,
+        *,
+        identity: Identity = _given,
+        api: Api | str = Api.CHAT,
+        namespaces: Iterable[str] = (),
+        production: Mapping[str, Sequence[BaseTool]] | None = None,
     ) -> None:
         """Take a board, or another door.
 
@@ -67,8 +73,12 @@ class PegboardMiddleware(AgentMiddleware[PegboardState, Any, Any]):
                 LangGraph server say it: there the context comes from the server's clients.
             api: Which API the model speaks: `anthropic` for Claude, `gemini` for Gemini.
             namespaces: Of tools that the callers may use: the search's description names them.
+            production: Your own tools by namespace, as you had them before: offered while a rollout leaves it to them.
         """
         super().__init__()
+        self._production = production or {}
+        # The framework registers these, so that it runs them.
+        self.tools = [tool for tools in self._production.values() for tool in tools]
         self._door = door
         self._identity = identity
         self._api = Api(api)
@@ -79,35 +89,45 @@ class PegboardMiddleware(AgentMiddleware[PegboardState, Any, Any]):
     ) -> ExtendedModelResponse[Any]:
         """Give the model its tools, and answer what it searches for."""
         toolbox = self._heard(request)
-        return _searched(toolbox, handler(_offered(request, toolbox)))
+        return _searched(toolbox, handler(self._offered(request, toolbox)))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ExtendedModelResponse[Any]:
         """Do the same, awaited."""
         toolbox = await aside(self._heard, request)
-        return await aside(_searched, toolbox, await handler(_offered(request, toolbox)))
+        return await aside(_searched, toolbox, await handler(self._offered(request, toolbox)))
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
         """Judge and run a call of ours; the agent's own tools are left to it."""
-        return handler(request) if request.tool is not None else self._called(request)
+        return self._called(request) if self._is_ours(request) else handler(request)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
         """Do the same, awaited."""
-        return await handler(request) if request.tool is not None else await aside(self._called, request)
+        return await aside(self._called, request) if self._is_ours(request) else await handler(request)
 
     def _heard(self, request: ModelRequest[Any]) -> Toolbox:
-        own = [name for name in map(_name, request.tools) if name is not None]
+        own = [name for tool in request.tools if tool not in self.tools and (name := _name(tool)) is not None]
         toolbox = self._toolbox(request.state, request.runtime, own)
         toolbox.drop(_dropped(request.messages))
         said = next((one for one in reversed(request.messages) if isinstance(one, HumanMessage)), None)
         if said is not None:
             toolbox.hear(str(said.text))
         return toolbox
+
+    def _offered(self, request: ModelRequest[Any], toolbox: Toolbox) -> ModelRequest[Any]:
+        left = toolbox.left(self._production)
+        own = [tool for tool in request.tools if tool not in self.tools or tool in left]
+        return request.override(tools=[*own, *map(_declared, toolbox.functions)])
+
+    def _is_ours(self, request: ToolCallRequest) -> bool:
+        if request.tool is None or request.tool not in self.tools:
+            return request.tool is None
+        return request.tool not in self._toolbox(request.state, request.runtime).left(self._production)
 
     def _called(self, request: ToolCallRequest) -> ToolMessage:
         toolbox, call = self._toolbox(request.state, request.runtime), request.tool_call
@@ -123,10 +143,6 @@ class PegboardMiddleware(AgentMiddleware[PegboardState, Any, Any]):
         if kept := state.get("pegboard"):
             return Toolbox.resume(self._door, context, kept, called=called)
         return Toolbox.begin(self._door, context, api=self._api, own=own, called=called, namespaces=self._namespaces)
-
-
-def _offered(request: ModelRequest[Any], toolbox: Toolbox) -> ModelRequest[Any]:
-    return request.override(tools=[*request.tools, *map(_declared, toolbox.functions)])
 
 
 def _searched(toolbox: Toolbox, response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:

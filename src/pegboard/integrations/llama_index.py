@@ -10,7 +10,7 @@ Source: llama-index-core 0.14.25, `agent.workflow.base_agent` and `objects.base`
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,7 @@ class PegboardRetriever(ObjectRetriever[AsyncBaseTool]):
         own: Iterable[str] = (),
         called: str | None = None,
         namespaces: Iterable[str] = (),
+        production: Mapping[str, Sequence[AsyncBaseTool]] | None = None,
     ) -> None:
         """Take a board, or another door, and who asks.
 
@@ -52,18 +53,22 @@ class PegboardRetriever(ObjectRetriever[AsyncBaseTool]):
             own: The names of the agent's other tools: none of ours gets one of them.
             called: The application's own name of the conversation.
             namespaces: Of tools that the caller may use: the search's description names them.
+            production: Your own tools by namespace, as you had them before: offered while a rollout leaves it to them.
         """
         # Not the framework's own: there is no node, and no store of nodes, in which a tool could be kept too long.
+        self._production = production or {}
         self._toolbox = Toolbox.begin(door, context, api=api, own=own, called=called, namespaces=tuple(namespaces))
 
     def retrieve(self, str_or_query_bundle: str | QueryBundle) -> list[AsyncBaseTool]:
         """Return what the model may call."""
         said = str_or_query_bundle if isinstance(str_or_query_bundle, str) else str_or_query_bundle.query_str
-        functions = self._toolbox.functions
-        if not _NAME.fullmatch(said) and all(one.name != said for one in functions):
+        if not _NAME.fullmatch(said) and all(one.metadata.get_name() != said for one in self._tools()):
             self._toolbox.hear(said)
-            functions = self._toolbox.functions
-        return [_Tool(self._toolbox, one) for one in functions]
+        return self._tools()
+
+    def _tools(self) -> list[AsyncBaseTool]:
+        ours = (_Tool(self._toolbox, one) for one in self._toolbox.functions)
+        return [*self._toolbox.left(self._production), *ours]
 
     async def aretrieve(self, str_or_query_bundle: str | QueryBundle) -> list[AsyncBaseTool]:
         """Do the same, awaited."""

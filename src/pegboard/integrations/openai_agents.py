@@ -9,7 +9,7 @@ by default; with `run_config` the model reads that there is no such tool, and go
 Source: openai-agents 0.24.0, `agent.AgentBase.get_all_tools` and `run_config.RunConfig.tool_not_found_behavior`.
 """
 
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -29,13 +29,15 @@ class PegboardAgent(Agent[Any]):
     """An agent with the tools of whoever it runs for, beside its own.
 
     `door` selects and calls, and is needed. `identity` reads who asks from the run's context; unsaid, that context is
-    the `RuntimeContext`. `api` is what the model speaks, `namespaces` are of tools that the callers may use.
+    the `RuntimeContext`. `api` is what the model speaks, `namespaces` are of tools that the callers may use, and
+    `production` holds your own tools by namespace, as you had them before: offered while a rollout leaves it to them.
     """
 
     door: Door | None = field(default=None, kw_only=True)
     identity: Identity = field(default=stated, kw_only=True)
     api: Api | str = field(default=Api.OPENAI, kw_only=True)
     namespaces: tuple[str, ...] = field(default=(), kw_only=True)
+    production: Mapping[str, Sequence[Tool]] = field(default_factory=dict, kw_only=True)
     # Copies of an agent, which the SDK makes for a run, share it.
     toolboxes: MutableMapping[RunContextWrapper[Any], Toolbox] = field(
         default_factory=WeakKeyDictionary, kw_only=True, repr=False
@@ -48,7 +50,7 @@ class PegboardAgent(Agent[Any]):
         if toolbox is None:
             toolbox = self.toolboxes[run_context] = self._begun(run_context, [tool.name for tool in own])
         await aside(toolbox.hear, _said(run_context.turn_input))
-        return [*own, *(_tool(toolbox, one) for one in toolbox.functions)]
+        return [*own, *toolbox.left(self.production), *(_tool(toolbox, one) for one in toolbox.functions)]
 
     def _begun(self, run_context: RunContextWrapper[Any], own: list[str]) -> Toolbox:
         if self.door is None:

@@ -9,12 +9,12 @@ costs it none of its retries; arguments are checked by the gate alone, against t
 Source: pydantic-ai 2.68.0, `toolsets.abstract`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic_ai import RunContext, ToolDefinition, ToolFailed
 from pydantic_ai.messages import ModelRequest, UserPromptPart
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_ai.toolsets import AbstractToolset, FunctionToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from pegboard.integrations.door import Door, Identity, aside, stated
@@ -38,6 +38,7 @@ class PegboardToolset(AbstractToolset[Any]):
         api: Api | str = Api.CHAT,
         own: Iterable[str] = (),
         namespaces: Iterable[str] = (),
+        production: Mapping[str, Sequence[FunctionToolset[Any]]] | None = None,
         id: str | None = None,  # noqa: A002 - the framework's own word
         toolbox: Toolbox | None = None,
     ) -> None:
@@ -49,6 +50,7 @@ class PegboardToolset(AbstractToolset[Any]):
             api: Which API the model speaks: `anthropic` for Claude, `gemini` for Gemini.
             own: The names of the agent's other tools: none of ours gets one of them.
             namespaces: Of tools that the callers may use: the search's description names them.
+            production: Your own tools by namespace, as you had them before: offered while a rollout leaves it to them.
             id: The toolset's name in durable runs.
             toolbox: Of a run; the framework asks for it by `for_run`.
         """
@@ -57,6 +59,7 @@ class PegboardToolset(AbstractToolset[Any]):
         self._api = Api(api)
         self._own = tuple(own)
         self._namespaces = tuple(namespaces)
+        self._production = production or {}
         self._id = id
         self._toolbox = toolbox
 
@@ -75,23 +78,34 @@ class PegboardToolset(AbstractToolset[Any]):
             called=ctx.conversation_id,
             namespaces=self._namespaces,
         )
-        return PegboardToolset(self._door, identity=self._identity, api=self._api, id=self._id, toolbox=toolbox)
+        return PegboardToolset(
+            self._door,
+            identity=self._identity,
+            api=self._api,
+            production=self._production,
+            id=self._id,
+            toolbox=toolbox,
+        )
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """Return what the model may call in this step."""
         if self._toolbox is None:
             return {}
         await aside(self._toolbox.hear, _said(ctx))
-        return {one.name: self._tool(one, ctx.max_retries) for one in self._toolbox.functions}
+        left = [await toolset.get_tools(ctx) for toolset in self._toolbox.left(self._production)]
+        ours = {one.name: self._tool(one, ctx.max_retries) for one in self._toolbox.functions}
+        return {name: tool for found in (*left, ours) for name, tool in found.items()}
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
-    ) -> str:
-        """Judge and run a call.
+    ) -> Any:
+        """Judge and run a call of ours.
 
         Raises:
             ToolFailed: It was refused or failed; the model reads why.
         """
+        if tool.toolset is not self:
+            return await tool.toolset.call_tool(name, tool_args, ctx, tool)
         assert self._toolbox is not None
         output = await aside(self._toolbox.answer, name, tool_args, ctx.tool_call_id)
         if output.failed:

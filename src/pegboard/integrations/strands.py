@@ -9,7 +9,7 @@ ours is judged there, and anything else is unknown. The caller is what the invoc
 Source: strands-agents 1.62.0, `middleware.stages` and `hooks.events`.
 """
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -45,6 +45,7 @@ class PegboardPlugin(Plugin):
         identity: Identity = _given,
         api: Api | str = Api.ANTHROPIC,
         namespaces: Iterable[str] = (),
+        production: Mapping[str, Sequence[AgentTool]] | None = None,
     ) -> None:
         """Take a board, or another door.
 
@@ -53,12 +54,15 @@ class PegboardPlugin(Plugin):
             identity: Who asks, read from the invocation's state; unsaid, `context` there is the `RuntimeContext`.
             api: Which API the model speaks.
             namespaces: Of tools that the callers may use: the search's description names them.
+            production: Your own tools by namespace, as you had them before: offered while a rollout leaves it to them.
         """
         super().__init__()
         self._door = door
         self._identity = identity
         self._api = Api(api)
         self._namespaces = tuple(namespaces)
+        self._production = production or {}
+        self._standing = [tool for tools in self._production.values() for tool in tools]
         self._toolboxes: MutableMapping[Any, Toolbox] = WeakKeyDictionary()
 
     @property
@@ -68,19 +72,26 @@ class PegboardPlugin(Plugin):
 
     def init_agent(self, agent: Agent) -> None:
         """Join an agent."""
+        for tool in self._standing:
+            agent.tool_registry.register_tool(tool)
         agent.add_middleware(InvokeModelStage.Input, self._offered)
         agent.add_hook(self._routed, BeforeToolCallEvent)
 
     async def _offered(self, request: InvokeModelContext) -> InvokeModelContext:
-        own = [spec["name"] for spec in request.tool_specs]
+        standing = {tool.tool_name for tool in self._standing}
+        own = [spec["name"] for spec in request.tool_specs if spec["name"] not in standing]
         toolbox = self._toolbox(request.agent, request.invocation_state, own)
         await aside(toolbox.hear, _said(request.messages))
-        return request.replace(tool_specs=[*request.tool_specs, *map(_declared, toolbox.functions)])
+        offered = {*own, *(tool.tool_name for tool in toolbox.left(self._production))}
+        specs = [spec for spec in request.tool_specs if spec["name"] in offered]
+        return request.replace(tool_specs=[*specs, *map(_declared, toolbox.functions)])
 
     def _routed(self, event: BeforeToolCallEvent) -> None:
-        if event.selected_tool is None:
+        tool = event.selected_tool
+        if tool is None or tool in self._standing:
             toolbox = self._toolbox(event.agent, event.invocation_state)
-            event.selected_tool = _Tool(toolbox, event.tool_use["name"])
+            if tool is None or tool not in toolbox.left(self._production):
+                event.selected_tool = _Tool(toolbox, event.tool_use["name"])
 
     def _toolbox(self, agent: Any, state: dict[str, Any], own: Iterable[str] = ()) -> Toolbox:
         context, toolbox = self._identity(state), self._toolboxes.get(agent)

@@ -8,7 +8,7 @@ a description and a schema; which tool a name means, for whom, and whether it ma
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from pegboard.core.context import RuntimeContext
 from pegboard.core.names import Json, digest
@@ -18,9 +18,12 @@ from pegboard.providers.calls import ModelCall, Output, arguments_of
 from pegboard.providers.capabilities import Api, Delivery
 from pegboard.providers.conversation import Conversation
 from pegboard.providers.searching import SEARCH, SEARCH_SCHEMA
+from pegboard.providers.turns import Found
 from pegboard.providers.wired import Wired
 
 __all__ = ["Function", "Toolbox"]
+
+_Tool = TypeVar("_Tool")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,8 @@ class Toolbox:
     """The application's own name of the conversation: rules of flow and a rollout go by it."""
     heard: str | None = None
     """Names what was last said, and by whom, without their words."""
+    production: frozenset[str] = frozenset()
+    """The namespaces that the last selection left to production: of these the application lists its own tools."""
     _turn: Lock = field(default_factory=Lock, repr=False)
 
     @classmethod
@@ -83,12 +88,19 @@ class Toolbox:
         Raises:
             ValueError: It is no such thing.
         """
-        conversation = Conversation.from_json(kept.get("conversation", {}))
-        return cls(door=door, context=context, conversation=conversation, called=called, heard=kept.get("heard"))
+        return cls(
+            door=door,
+            context=context,
+            conversation=Conversation.from_json(kept.get("conversation", {})),
+            called=called,
+            heard=kept.get("heard"),
+            production=frozenset(kept.get("production", ())),
+        )
 
     def kept(self) -> dict[str, Json]:
         """Return as JSON what a framework has to keep between two requests."""
-        return {"heard": self.heard, "conversation": self.conversation.to_json()}
+        production: list[Json] = [*sorted(self.production)]
+        return {"heard": self.heard, "production": production, "conversation": self.conversation.to_json()}
 
     @property
     def functions(self) -> tuple[Function, ...]:
@@ -116,6 +128,11 @@ class Toolbox:
         selection = self.door.select(task, self.context, loaded=loaded, conversation=self.called)
         with self._turn:
             self.conversation, self.heard = self.conversation.load(selection).conversation, heard
+            self.production = frozenset(selection.production)
+
+    def left(self, tools: Mapping[str, Iterable[_Tool]]) -> list[_Tool]:
+        """Return those of an application's own tools, by namespace, that stand in for ours now."""
+        return [one for namespace, those in tools.items() if namespace in self.production for one in those]
 
     def drop(self, tool_ids: Iterable[str]) -> None:
         """Let go of tools that the gate no longer takes as they are."""
@@ -137,6 +154,8 @@ class Toolbox:
             # Not *conversation*: another call of this turn may have been answered meanwhile.
             step = self.conversation.answer([reply])
             self.conversation = step.conversation
+            if isinstance(reply, Found):
+                self.production = frozenset(reply.selection.production)
         return step.outputs[0]
 
 

@@ -87,7 +87,10 @@ class ArgumentMap:
     def _validator(self, schema: Json) -> jsonschema_rs.Validator | None:
         whole = {**cast("dict[str, Json]", schema), "$defs": self.definitions}
         try:
-            return jsonschema_rs.validator_for(whole, offline=True, pattern_options=_LINEAR)
+            # As the gate does: an alternative that it would refuse is not the one that is meant.
+            return jsonschema_rs.validator_for(
+                whole, offline=True, validate_formats=True, ignore_unknown_formats=True, pattern_options=_LINEAR
+            )
         except ValueError:
             return None
 

@@ -20,7 +20,6 @@ __all__ = [
     "Capability",
     "DELIVERIES",
     "Delivery",
-    "StrictLimits",
     "delivery_of",
 ]
 
@@ -31,7 +30,9 @@ class Api(StrEnum):
     OPENAI = "openai"
     """The Responses API."""
     CHAT = "openai-chat"
-    """Chat Completions, of OpenAI and of all that speak it."""
+    """Chat Completions of OpenAI."""
+    COMPATIBLE = "openai-compatible"
+    """Chat Completions of others: vLLM, Ollama, whatever serves open models."""
     ANTHROPIC = "anthropic"
     GEMINI = "gemini"
     MCP = "mcp"
@@ -53,34 +54,19 @@ class Delivery(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrictLimits:
-    """What the strict schemas of one request may come to together."""
-
-    tools: int
-    optional: int
-    unions: int
-
-    @property
-    def in_order(self) -> tuple[int, int, int]:
-        """Return the three as they are counted."""
-        return self.tools, self.optional, self.unions
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ApiFacts:
-    """What one API takes: the form of schemas, how many tools, how much that is strict. None: no limit is known."""
+    """What one API takes: the form of schemas, and how many tools. None: no limit is known."""
 
     target: Target
     tools_at_most: int | None = None
-    strict: StrictLimits | None = None
 
 
 # 128: OpenAI answers 400 `array_above_max_length` beyond it. Gemini's own number is not published.
-# Anthropic's limits of strict tools are those of its page on strict tool use.
 APIS: dict[Api, ApiFacts] = {
     Api.OPENAI: ApiFacts(target=Target.OPENAI, tools_at_most=128),
     Api.CHAT: ApiFacts(target=Target.OPENAI, tools_at_most=128),
-    Api.ANTHROPIC: ApiFacts(target=Target.ANTHROPIC, strict=StrictLimits(tools=20, optional=24, unions=16)),
+    Api.COMPATIBLE: ApiFacts(target=Target.COMPATIBLE),
+    Api.ANTHROPIC: ApiFacts(target=Target.ANTHROPIC),
     Api.GEMINI: ApiFacts(target=Target.GEMINI, tools_at_most=128),
     Api.MCP: ApiFacts(target=Target.MCP),
 }
@@ -106,6 +92,7 @@ CAPABILITIES: tuple[Capability, ...] = (
     _row(Api.OPENAI, r"gpt-(5\.([4-9]|[1-9]\d)|[6-9]|1\d)(?!\d)", Delivery.SEARCH),
     _row(Api.OPENAI, r"", Delivery.LIST),
     _row(Api.CHAT, r"", Delivery.LIST),
+    _row(Api.COMPATIBLE, r"", Delivery.LIST),
     # Those that take `tool_addition` and definitions in messages (betas of 2026-07-01 and 2026-09-15).
     _row(
         Api.ANTHROPIC,
@@ -121,6 +108,7 @@ CAPABILITIES: tuple[Capability, ...] = (
 DELIVERIES: dict[Api, frozenset[Delivery]] = {
     Api.OPENAI: frozenset({Delivery.SEARCH, Delivery.LIST, Delivery.CALL}),
     Api.CHAT: frozenset({Delivery.LIST, Delivery.CALL}),
+    Api.COMPATIBLE: frozenset({Delivery.LIST, Delivery.CALL}),
     Api.ANTHROPIC: frozenset({Delivery.INLINE, Delivery.REFERENCE, Delivery.LIST, Delivery.CALL}),
     Api.GEMINI: frozenset({Delivery.LIST, Delivery.CALL}),
 }

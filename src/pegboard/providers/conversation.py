@@ -4,9 +4,9 @@ Nothing that was sent is ever changed: the first request's tools are frozen, and
 away is appended, in the way that the model family has for it (`capabilities.py`). So prompt caches hold. Where an API
 has no such way its list grows at the end, and a tool that is withdrawn is not sent again.
 
-A wire name means one tool for as long as the conversation lasts, and only what was loaded in it can be called: any
-other name gets the answer of an unknown tool. What is loaded is no right: every call goes to the gate, bound to the
-selection that brought its tool.
+A wire name means one tool for as long as the conversation lasts, the one that was loaded under it. What is loaded is
+no right: every call goes to the gate, bound to the selection that brought its tool; any other name goes there without
+one, to be refused on record as an unknown tool is.
 
 There is no I/O here. `read` says what a response asks for, the door asks the service, and `answer` says what to
 append. A conversation is a value: each step makes the next one, and `to_json` is all that a server has to keep.
@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pegboard.core.names import Json
+from pegboard.core.text import well_formed
 from pegboard.engine.selection import Selection
 from pegboard.engine.verdict import VerdictKind
 from pegboard.providers import anthropic, chat, gemini, openai
@@ -82,7 +83,13 @@ class _Talk(Protocol):
     ) -> list[Json]: ...
 
 
-_TALKS: dict[Api, _Talk] = {Api.OPENAI: openai, Api.CHAT: chat, Api.ANTHROPIC: anthropic, Api.GEMINI: gemini}
+_TALKS: dict[Api, _Talk] = {
+    Api.OPENAI: openai,
+    Api.CHAT: chat,
+    Api.COMPATIBLE: chat,
+    Api.ANTHROPIC: anthropic,
+    Api.GEMINI: gemini,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,9 +191,11 @@ class Conversation:
         name, arguments = meant(call) if self.loadout.delivery is Delivery.CALL else (call.name, call.arguments)
         tool = self.loadout.find(name)
         if tool is None or not openai.is_home(call.namespace, tool):
-            return CallProposed(call=call, arguments=arguments, caller=call.called_by, problem=UNKNOWN)
+            named = well_formed(f"{call.namespace}/{name}" if call.namespace else name)
+            return CallProposed(call=call, tool=named, arguments=arguments, caller=call.called_by, problem=UNKNOWN)
         return CallProposed(
             call=call,
+            tool=tool.tool_id,
             arguments=tool.compiled.mapping.restore(arguments),
             caller=call.called_by,
             tool_id=tool.tool_id,

@@ -18,9 +18,15 @@ __all__ = ["allowed", "append", "consistent", "function", "meta", "own_names", "
 
 
 def function(tool: Wired) -> dict[str, Json]:
-    """Return one declaration; the Live API takes its schema under another name."""
-    under = "parameters" if tool.compiled.target is Target.GEMINI_PARAMETERS else "parametersJsonSchema"
-    return {"name": tool.name, "description": tool.tool.description, under: tool.schema}
+    """Return one declaration; the Live API takes its schema under another name.
+
+    There a schema without properties is refused, so that of a tool without arguments is left out. Here it is sent: a
+    forced call (`ANY`) is refused where a declaration has no schema at all.
+    """
+    declared: dict[str, Json] = {"name": tool.name, "description": tool.tool.description}
+    if tool.compiled.target is not Target.GEMINI_PARAMETERS:
+        return {**declared, "parametersJsonSchema": tool.schema}
+    return {**declared, "parameters": tool.schema} if tool.schema.get("properties") else declared
 
 
 def meta(name: str, description: str, schema: Mapping[str, Json]) -> dict[str, Json]:

@@ -209,12 +209,9 @@ def _nullable(written: dict[str, Json]) -> dict[str, Json]:
 
 
 def _as_json_schema(written: Json) -> dict[str, Json]:
-    """Return a schema of an OpenAPI subset as a validator reads it: null is a type, and nothing undeclared may come.
-
-    Patterns stay out: one that looks around would keep the whole from being read.
-    """
+    """Return a schema of an OpenAPI subset as a validator reads it: null is a type, and nothing undeclared may come."""
     declared = cast("dict[str, Json]", written)
-    found = {key: value for key, value in declared.items() if key not in {"nullable", "pattern"}}
+    found = {key: value for key, value in declared.items() if key != "nullable"}
     if "properties" in found:
         members = cast("dict[str, Json]", found["properties"])
         found["properties"] = {name: _as_json_schema(member) for name, member in members.items()}

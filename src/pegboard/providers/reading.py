@@ -6,7 +6,7 @@ where a schema comes back to itself its type is all that is read.
 Source: JSON Schema 2020-12, sections 8 and 10.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
@@ -94,9 +94,9 @@ class Reading:
             if "$ref" in words and (inline or self._inlines(words)):
                 words = self._referred(words, path)
             elif isinstance(words.get("allOf"), list) and (inline or self.takes("allOf") is Take.MERGE):
-                for number, part in enumerate(cast("list[Json]", words.pop("allOf"))):
-                    inner = self.settled(part, f"{path}/allOf/{number}", inline=True)
-                    words = None if inner is None or words is None else self.merged(words, inner, path)
+                listed = cast("list[Json]", words.pop("allOf"))
+                parts = [self.settled(one, f"{path}/allOf/{number}", inline=True) for number, one in enumerate(listed)]
+                words = self._all_merged([words, *parts], path)
             else:
                 break
         return words
@@ -110,6 +110,14 @@ class Reading:
             if keyword in JUDGES or self.takes(keyword):
                 self.lose(path, keyword)
         return found[0]
+
+    def _all_merged(self, parts: Sequence[Words | None], path: str) -> Words | None:
+        """Merge by halves: one after another, each of many parts would copy all that the ones before it say."""
+        if len(parts) == 1:
+            return parts[0]
+        middle = len(parts) // 2
+        one, two = self._all_merged(parts[:middle], path), self._all_merged(parts[middle:], path)
+        return None if one is None or two is None else self.merged(one, two, path)
 
     def takes_null(self, schema: Json) -> bool:
         """Say whether null may fit a declared schema. True where that is not plain."""

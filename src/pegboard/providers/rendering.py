@@ -39,6 +39,7 @@ def _in_one_entry(own: Sequence[Json], declared: Sequence[Json]) -> list[Json]:
 SHAPES: dict[Api, Shape] = {
     Api.OPENAI: Shape(function=openai.function, own_names=openai.own_names, together=_one_after_another),
     Api.CHAT: Shape(function=chat.function, own_names=chat.own_names, together=_one_after_another),
+    Api.COMPATIBLE: Shape(function=chat.function, own_names=chat.own_names, together=_one_after_another),
     Api.ANTHROPIC: Shape(function=anthropic.function, own_names=anthropic.own_names, together=_one_after_another),
     Api.GEMINI: Shape(function=gemini.function, own_names=gemini.own_names, together=_in_one_entry),
     Api.MCP: Shape(function=mcp.function, own_names=anthropic.own_names, together=_one_after_another),

@@ -98,7 +98,7 @@ def best(schema: Mapping[str, Json], target: Target) -> Compiled:
 
 def counted(schema: Mapping[str, Json]) -> dict[Limit, int]:
     """Count in a compiled schema what a target limits; Anthropic limits it over the strict tools of one request."""
-    found = dict.fromkeys(Limit, 0)
+    found = {**dict.fromkeys(Limit, 0), Limit.TOOLS: 1}
     for level, part in _parts_of(schema, 0):
         properties = part.get("properties")
         names = list(properties) if isinstance(properties, dict) else []

@@ -21,6 +21,7 @@ __all__ = [
     "STRICT",
     "TABLE",
     "TESTED_FORMATS",
+    "TOGETHER",
     "Limit",
     "Take",
     "Target",
@@ -29,10 +30,12 @@ __all__ = [
 
 
 class Target(StrEnum):
-    """Where a tool's schema goes. Responses and Chat Completions take the same schemas: `openai`."""
+    """Where a tool's schema goes. Responses and Chat Completions of OpenAI take the same schemas: `openai`."""
 
     OPENAI_STRICT = "openai-strict"
     OPENAI = "openai"
+    COMPATIBLE = "openai-compatible"
+    """Chat Completions of others: the templates of open models print what a reference leads to, or nothing of it."""
     ANTHROPIC = "anthropic"
     ANTHROPIC_STRICT = "anthropic-strict"
     GEMINI = "gemini"
@@ -83,46 +86,46 @@ _keep, _say, _lose = Take.KEEP, Take.SAY, Take.LOSE
 _COLUMNS = tuple(target for target in Target if target is not Target.MCP)
 
 # A row a topic: a keyword, or in words what no one keyword says. The columns are those of `Target`, without MCP.
-_ROWS: tuple[tuple[str, tuple[Take, Take, Take, Take, Take, Take]], ...] = (
-    ("optional property", (Take.NULL, _keep, _keep, _keep, _keep, _keep)),
-    ("additionalProperties", (Take.CLOSE, _keep, _keep, Take.CLOSE, _keep, Take.CLOSE)),
-    ("several types", (_keep, _keep, _keep, Take.SPLIT, _keep, Take.NULLABLE)),
-    ("$ref", (_keep, _keep, _keep, _keep, _keep, Take.INLINE)),
-    ("recursion", (_keep, _keep, _keep, Take.CUT, _keep, Take.CUT)),
-    ("anyOf", (_keep, _keep, _keep, _keep, _keep, _keep)),
-    ("oneOf", (Take.ANY_OF, _keep, _keep, Take.ANY_OF, _keep, Take.ANY_OF)),
-    ("allOf", (Take.MERGE, _keep, _keep, Take.MERGE, _keep, Take.MERGE)),
-    ("const", (_keep, _keep, _keep, Take.ENUM, Take.ENUM, Take.ENUM)),
-    ("enum", (_keep, _keep, _keep, _keep, _keep, Take.TEXT)),
-    ("minimum", (_keep, _keep, _keep, _lose, _keep, _keep)),
-    ("maximum", (_keep, _keep, _keep, _lose, _keep, _keep)),
-    ("exclusiveMinimum", (_keep, _keep, _keep, _lose, Take.INCLUSIVE, Take.INCLUSIVE)),
-    ("exclusiveMaximum", (_keep, _keep, _keep, _lose, Take.INCLUSIVE, Take.INCLUSIVE)),
-    ("multipleOf", (_keep, _keep, _keep, _lose, _keep, _lose)),
-    ("minLength", (_keep, _keep, _keep, _lose, _keep, _keep)),
-    ("maxLength", (_keep, _keep, _keep, _lose, _keep, _keep)),
-    ("pattern", (Take.NO_LOOK, _keep, _keep, _lose, _keep, _keep)),
-    ("format", (Take.LISTED, _keep, _keep, Take.LISTED, Take.LISTED, Take.LISTED)),
-    ("minItems", (_keep, _keep, _keep, Take.SHORT, _keep, _keep)),
-    ("maxItems", (_keep, _keep, _keep, _lose, _keep, _keep)),
-    ("prefixItems", (Take.WIDEN, _keep, _keep, Take.WIDEN, _keep, Take.WIDEN)),
-    ("uniqueItems", (_lose, _keep, _keep, _lose, _keep, _lose)),
-    ("contains", (_lose, _keep, _keep, _lose, _keep, _lose)),
-    ("minContains", (_lose, _keep, _keep, _lose, _keep, _lose)),
-    ("maxContains", (_lose, _keep, _keep, _lose, _keep, _lose)),
-    ("minProperties", (_lose, _keep, _keep, _lose, _keep, _keep)),
-    ("maxProperties", (_lose, _keep, _keep, _lose, _keep, _keep)),
-    ("patternProperties", (_lose, _keep, _keep, _lose, _keep, _lose)),
-    ("propertyNames", (_lose, _keep, _keep, _lose, _keep, _lose)),
-    ("dependentRequired", (_lose, _keep, _keep, _lose, _keep, _lose)),
-    ("dependentSchemas", (_lose, _keep, _keep, _lose, _keep, _lose)),
-    ("unevaluatedProperties", (_lose, _keep, _keep, _lose, _keep, _lose)),
-    ("unevaluatedItems", (_lose, _keep, _keep, _lose, _keep, _lose)),
-    ("not", (_lose, _keep, _keep, _lose, _keep, _lose)),
-    ("if", (_lose, _keep, _keep, _lose, _keep, _lose)),
-    ("then", (_lose, _keep, _keep, _lose, _keep, _lose)),
-    ("else", (_lose, _keep, _keep, _lose, _keep, _lose)),
-    ("default", (_say, _keep, _keep, _say, _keep, _keep)),
+_ROWS: tuple[tuple[str, tuple[Take, Take, Take, Take, Take, Take, Take]], ...] = (
+    ("optional property", (Take.NULL, _keep, _keep, _keep, _keep, _keep, _keep)),
+    ("additionalProperties", (Take.CLOSE, _keep, _keep, _keep, Take.CLOSE, _keep, Take.CLOSE)),
+    ("several types", (_keep, _keep, _keep, _keep, Take.SPLIT, _keep, Take.NULLABLE)),
+    ("$ref", (_keep, _keep, Take.INLINE, _keep, _keep, _keep, Take.INLINE)),
+    ("recursion", (_keep, _keep, Take.CUT, _keep, Take.CUT, _keep, Take.CUT)),
+    ("anyOf", (_keep, _keep, _keep, _keep, _keep, _keep, _keep)),
+    ("oneOf", (Take.ANY_OF, _keep, _keep, _keep, Take.ANY_OF, _keep, Take.ANY_OF)),
+    ("allOf", (Take.MERGE, _keep, _keep, _keep, Take.MERGE, _keep, Take.MERGE)),
+    ("const", (_keep, _keep, _keep, _keep, Take.ENUM, Take.ENUM, Take.ENUM)),
+    ("enum", (_keep, _keep, _keep, _keep, _keep, _keep, Take.TEXT)),
+    ("minimum", (_keep, _keep, _keep, _keep, _lose, _keep, _keep)),
+    ("maximum", (_keep, _keep, _keep, _keep, _lose, _keep, _keep)),
+    ("exclusiveMinimum", (_keep, _keep, _keep, _keep, _lose, Take.INCLUSIVE, Take.INCLUSIVE)),
+    ("exclusiveMaximum", (_keep, _keep, _keep, _keep, _lose, Take.INCLUSIVE, Take.INCLUSIVE)),
+    ("multipleOf", (_keep, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("minLength", (_keep, _keep, _keep, _keep, _lose, _keep, _keep)),
+    ("maxLength", (_keep, _keep, _keep, _keep, _lose, _keep, _keep)),
+    ("pattern", (Take.NO_LOOK, _keep, _keep, _keep, _lose, _keep, Take.NO_LOOK)),
+    ("format", (Take.LISTED, _keep, _keep, _keep, Take.LISTED, Take.LISTED, Take.LISTED)),
+    ("minItems", (_keep, _keep, _keep, _keep, Take.SHORT, _keep, _keep)),
+    ("maxItems", (_keep, _keep, _keep, _keep, _lose, _keep, _keep)),
+    ("prefixItems", (Take.WIDEN, _keep, _keep, _keep, Take.WIDEN, _keep, Take.WIDEN)),
+    ("uniqueItems", (_lose, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("contains", (_lose, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("minContains", (_lose, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("maxContains", (_lose, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("minProperties", (_lose, _keep, _keep, _keep, _lose, _keep, _keep)),
+    ("maxProperties", (_lose, _keep, _keep, _keep, _lose, _keep, _keep)),
+    ("patternProperties", (_lose, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("propertyNames", (_lose, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("dependentRequired", (_lose, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("dependentSchemas", (_lose, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("unevaluatedProperties", (_lose, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("unevaluatedItems", (_lose, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("not", (_lose, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("if", (_lose, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("then", (_lose, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("else", (_lose, _keep, _keep, _keep, _lose, _keep, _lose)),
+    ("default", (_say, _keep, _keep, _keep, _say, _keep, _keep)),
 )
 TABLE: Mapping[str, Mapping[Target, Take]] = {topic: dict(zip(_COLUMNS, takes, strict=True)) for topic, takes in _ROWS}
 
@@ -167,6 +170,7 @@ PROPERTY_NAMES: Mapping[Target, Wire] = {
 class Limit(StrEnum):
     """What a target counts over one schema."""
 
+    TOOLS = "tools"
     LEVELS = "levels of objects"
     PROPERTIES = "properties"
     VALUES = "values of enums"
@@ -175,7 +179,6 @@ class Limit(StrEnum):
     UNIONS = "properties of several types"
 
 
-# Anthropic counts over the strict tools of one request together; one schema must stay below alone.
 LIMITS: Mapping[Target, Mapping[Limit, int]] = {
     Target.OPENAI_STRICT: {
         Limit.LEVELS: 10,
@@ -183,5 +186,7 @@ LIMITS: Mapping[Target, Mapping[Limit, int]] = {
         Limit.VALUES: 1_000,
         Limit.CHARACTERS: 120_000,
     },
-    Target.ANTHROPIC_STRICT: {Limit.OPTIONAL: 24, Limit.UNIONS: 16},
+    Target.ANTHROPIC_STRICT: {Limit.TOOLS: 20, Limit.OPTIONAL: 24, Limit.UNIONS: 16},
 }
+# Where all strict tools of one request are counted together; one schema must stay below alone in any case.
+TOGETHER = frozenset({Target.ANTHROPIC_STRICT})

@@ -50,12 +50,15 @@ class SearchAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallProposed:
-    """The model asks to run a tool: give id, arguments, selection and caller to the gate, unless there is a problem.
+    """The model asks to run a tool: give tool, arguments, selection and caller to the gate.
 
-    `problem` is the answer already: the name is none of this conversation's tools.
+    `problem` says that the name is none of this conversation's tools; it is the answer where no gate is asked. The gate
+    would put the attempt on record.
     """
 
     call: ModelCall
+    tool: str
+    """The tool's id; of what is not loaded, the name as the model wrote it, its namespace before it."""
     arguments: Json
     caller: Caller
     tool_id: str | None = None
@@ -73,7 +76,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called:
-    """A call, answered by the gate; None where the conversation knew its answer. `output`: an application's own run."""
+    """A call, answered by the gate; None where none was asked. `output`: an application's own run."""
 
     proposed: CallProposed
     answer: Answered | None = None
@@ -97,7 +100,7 @@ def found(delivery: Delivery, reply: Found, joined: Joined) -> Output:
 def called(reply: Called) -> Output:
     """Return what a call came to: the tool's result, the application's own, or why there is none."""
     call = reply.proposed.call
-    verdict = reply.proposed.problem or (reply.answer.verdict if reply.answer else UNKNOWN)
+    verdict = reply.answer.verdict if reply.answer else reply.proposed.problem or UNKNOWN
     if verdict.kind is not VerdictKind.ALLOWED:
         return Output(call=call, text=refusal_text(verdict), failed=True)
     answer = reply.answer

@@ -6,17 +6,18 @@ application's own tool has, and what is beyond the API's cap; what is pinned or 
 Source: DESIGN section 7.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pegboard.core.names import Json
 from pegboard.engine.rendering import ServedTool
 from pegboard.engine.selection import Candidate, Why
-from pegboard.providers.capabilities import APIS, Api, StrictLimits
+from pegboard.providers.capabilities import APIS, Api
 from pegboard.providers.names import wire_name
-from pegboard.providers.schemas import Compiled, Loss, best, compile_schema
-from pegboard.providers.targets import STRICT, Target
+from pegboard.providers.schemas import Compiled, Loss, best, compile_schema, counted
+from pegboard.providers.targets import LIMITS, STRICT, TOGETHER, Limit, Target
 
 __all__ = ["HOLDS", "Note", "Wired", "Wiring", "wire"]
 
@@ -143,7 +144,7 @@ def wire(
         known: Wire name -> tool id of all that the conversation ever had, so that no name changes its meaning.
         room: How many tools more may go; None: as many as there are.
     """
-    strict = _StrictRoom(APIS[api].strict)
+    strict = _StrictRoom()
     for one in before:
         strict.take(one.compiled)
     found: dict[str, Wired] = {}
@@ -171,43 +172,24 @@ def wire(
 class _StrictRoom:
     """How much strictness one request still takes, as its tools are brought one after another."""
 
-    limits: StrictLimits | None
-    spent: tuple[int, ...] = field(default=(0, 0, 0))
+    spent: Counter[Limit] = field(default_factory=Counter)
 
     def best(self, schema: dict[str, Json], target: Target) -> Compiled:
         """Compile strictly where nothing is lost and there is room for it."""
         compiled = best(schema, target)
-        if compiled.target is target or self._fits(self._with(compiled)):
+        if compiled.target not in TOGETHER or self._fits(compiled):
             return compiled
         return compile_schema(schema, target)
 
     def take(self, compiled: Compiled) -> None:
         """Count a schema that goes."""
-        if compiled.target in STRICT.values():
-            self.spent = self._with(compiled)
+        if compiled.target in TOGETHER:
+            self.spent += _counts(compiled)
 
-    def _with(self, compiled: Compiled) -> tuple[int, ...]:
-        costs = (1, *_optional_and_unions(compiled.schema))
-        return tuple(one + more for one, more in zip(self.spent, costs, strict=True))
-
-    def _fits(self, spent: Iterable[int]) -> bool:
-        if self.limits is None:
-            return True
-        return all(one <= most for one, most in zip(spent, self.limits.in_order, strict=True))
+    def _fits(self, compiled: Compiled) -> bool:
+        together = self.spent + _counts(compiled)
+        return all(together[limit] <= most for limit, most in LIMITS[compiled.target].items())
 
 
-def _optional_and_unions(schema: Json) -> tuple[int, int]:
-    """Count, over all of a schema, properties that need not be given, and values of more than one kind."""
-    optional = unions = 0
-    waiting: list[Any] = [schema]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, list):
-            waiting += node
-        elif isinstance(node, dict):
-            properties, required = node.get("properties"), node.get("required")
-            if isinstance(properties, dict):
-                optional += len(properties.keys() - set(required if isinstance(required, list) else ()))
-            unions += isinstance(node.get("anyOf"), list) or isinstance(node.get("type"), list)
-            waiting += node.values()
-    return optional, unions
+def _counts(compiled: Compiled) -> Counter[Limit]:
+    return Counter(counted(compiled.schema or {}))
