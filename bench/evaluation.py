@@ -21,7 +21,8 @@ from pegboard.evaluation.fixtures import Fixture, read_fixture
 from pegboard.evaluation.report import Arm as ArmRuns
 from pegboard.evaluation.report import Report, report
 from pegboard.service.deployment import Deployment
-from pegboard.service.evaluator import Arm, Asked, facts, identified
+from pegboard.service.evaluator import Arm, Asked
+from pegboard.service.labels import facts, identified
 from pegboard.wiring import System, in_memory
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data"

@@ -1,11 +1,8 @@
-"""What `--sweep` may say, and which ranking has the channels of every arm."""
-
-from pathlib import Path
+"""What `--sweep` may say."""
 
 import pytest
 
-from pegboard.cli.arms import arms_of, points_of, ranking_for
-from pegboard.config.load import load_config
+from pegboard.cli.arms import points_of
 
 
 @pytest.mark.parametrize(
@@ -38,31 +35,3 @@ def test_a_sweep_is_a_list_or_a_span(said, setting, points):
 def test_what_is_neither_is_refused_with_what_it_takes(said, problem):
     with pytest.raises(ValueError, match=problem):
         points_of(said)
-
-
-@pytest.mark.parametrize(
-    ("own", "arm", "named", "needed"),
-    [
-        ("words", "fast", (), "fast"),
-        ("words", "fast", ("dynamic",), "words"),
-        ("fast", "words", (), "fast"),
-        ("fast", "best", (), "best"),
-        ("best", "accurate", (), "accurate"),
-    ],
-)
-def test_the_ranking_is_the_one_that_has_the_channels_of_every_arm(tmp_path: Path, own, arm, named, needed):
-    assert ranking_for(loaded(tmp_path, own, arm), named) == needed
-
-
-@pytest.mark.parametrize(
-    ("ranking", "channels"), [("words", ()), ("fast", ("static",)), ("best", None), ("accurate", None)]
-)
-def test_an_arm_compares_the_channels_of_its_ranking(tmp_path: Path, ranking, channels):
-    dynamic, everything, one = arms_of(loaded(tmp_path, "fast", ranking), ())
-    assert (dynamic.channels, everything.all_tools, one.channels) == (("static",), True, channels)
-
-
-def loaded(folder: Path, own: str, arm: str):
-    said = f'[retrieval]\nranking = "{own}"\n[arms.one.retrieval]\nranking = "{arm}"\n'
-    (folder / "pegboard.toml").write_text(said)
-    return load_config(folder / "pegboard.toml", {})

@@ -1,40 +1,9 @@
 """`pegboard eval`: arms side by side, judged by thresholds and an earlier report, and what ends it early."""
 
-import json
-import os
-import signal
-
 import pytest
 
 from tests.cli.answers import ANSWERS, shape_of
-from tests.service.scripted_model import ModelScript, chat, serving
-
-TASKS = [
-    {"task_id": "open", "task": "which orders are still open", "acceptable": [["crm/list_open_orders"]], "as": "sam"},
-    {"task_id": "cancel", "task": "cancel the order", "acceptable": [["crm.cancel_order"]], "as": "dana"},
-    {"task_id": "weather", "task": "will it rain in Oslo tomorrow", "acceptable": [], "as": "sam"},
-]
-ARMS = """
-[retrieval]
-ranking = "fast"
-[arms.words]
-retrieval = { ranking = "words" }
-[arms.one]
-selection = { limit = 1 }
-[arms.openai]
-target = "openai"
-"""
-
-
-@pytest.fixture
-def labelled(stocked):
-    stocked.writes("tasks.jsonl", TASKS)
-    stocked.writes("pegboard.toml", stocked.reads("pegboard.toml") + ARMS)
-    return stocked
-
-
-def value(report, arm, measure):
-    return report["arms"][arm]["measures"][measure]["value"]
+from tests.cli.labelled import TASKS, value
 
 
 def test_every_arm_runs_on_the_same_tasks(labelled):
@@ -70,23 +39,9 @@ def test_a_configured_arm_cannot_stand_for_one_of_ours(labelled, name):
     assert (answer.status, "is one of ours" in answer.err) == (2, True)
 
 
-def test_another_lock_other_policies_and_a_former_version_are_arms(labelled):
-    labelled.writes("empty.lock", "")
-    labelled.writes("nobody.cedar", 'forbid(principal, action == Pegboard::Action::"consider", resource);')
-    arms = '[arms.bare]\nlock = "empty.lock"\ncatalog = 1\n[arms.strict]\ncedar = ["nobody.cedar"]\n'
-    labelled.writes("pegboard.toml", labelled.reads("pegboard.toml") + arms)
-    report = labelled.asks("eval", "tasks.jsonl", "--arm", "dynamic", "--arm", "bare")
-    assert [one["eligible"] for one in report["arms"]["bare"]["tasks"]] == [0, 0, 0]
-    assert [one["eligible"] for one in report["arms"]["dynamic"]["tasks"]] == [4, 4, 4]
-    strict = labelled.asks("eval", "tasks.jsonl", "--arm", "dynamic", "--arm", "strict")
-    assert [one["eligible"] for one in strict["arms"]["strict"]["tasks"]] == [0, 0, 0]
-    labelled.writes("pegboard.toml", labelled.reads("pegboard.toml").replace("catalog = 1", "catalog = 9"))
-    assert labelled.runs("eval", "tasks.jsonl", "--arm", "bare").status == 3
-
-
 def test_evaluating_leaves_no_trace_and_no_file(labelled):
     before = labelled.asks("traces", "list")
-    labelled.runs("eval", "tasks.jsonl")
+    labelled.runs("eval", "tasks.jsonl", "--arm", "dynamic", "--perturb", "updated")
     assert labelled.asks("traces", "list") == before
     assert not (labelled.folder / ".pegboard-eval").exists()
 
@@ -209,32 +164,6 @@ def test_a_file_to_judge_by_that_cannot_be_read_is_refused(labelled, option, con
     assert labelled.runs("eval", "tasks.jsonl", option, "nowhere").status == 2
 
 
-def interrupt(_):
-    """End this process as Ctrl-C does, in the middle of a request."""
-    os.kill(os.getpid(), signal.SIGINT)
-
-
-def test_what_an_interrupted_evaluation_finished_is_taken_over(labelled):
-    hm = chat(text="Hm.")
-    words = ("eval", "tasks.jsonl", "--arm", "dynamic")
-    with serving(ModelScript(hm, hm, interrupt, hm)) as url:
-        part = f'[evaluation.model]\napi = "openai-chat"\nurl = "{url}"\nmodel = "m"\n'
-        labelled.writes("pegboard.toml", labelled.reads("pegboard.toml") + part)
-        ended = labelled.runs(*words)
-        assert (ended.status, "2 finished tasks kept" in ended.err) == (130, True)
-        (left,) = (labelled.folder / ".pegboard-eval").iterdir()
-        lines = [json.loads(line) for line in left.read_text().splitlines()]
-        lines[0]["run"]["ms"] = 12_345.0
-        # The line at which it was ended may be half there.
-        left.write_text("".join(f"{json.dumps(line)}\n" for line in lines) + '{"arm": "dyn')
-        fresh, resumed = labelled.asks(*words), labelled.asks(*words, "--resume")
-    assert fresh["arms"]["dynamic"]["tasks"][0]["ms"] < 12_345
-    tasks = resumed["arms"]["dynamic"]["tasks"]
-    assert [one["task_id"] for one in tasks] == ["open", "cancel", "weather"]
-    assert tasks[0]["ms"] == 12_345
-    assert not (labelled.folder / ".pegboard-eval").exists()
-
-
 def test_people_get_the_same_in_words(labelled):
     labelled.writes("thresholds.toml", '[[threshold]]\nmeasure = "definition_tokens"\nmax = 1\n')
     shown = labelled.runs("eval", "tasks.jsonl", "--sweep", "limit=1..2", "--thresholds", "thresholds.toml")
@@ -252,16 +181,5 @@ def test_perturbed_arms_and_tasks_join_the_report(labelled):
     assert ids == [one["task_id"] for one in report["arms"]["stuffed"]["tasks"]]
     assert {"open~as-dana", "open~without-crm"} < set(ids)
     assert value(report, "dynamic", "forbidden_selected") == 0
+    assert {value(report, name, "denied_exposure") for name in report["arms"]} == {0}
     assert labelled.runs("eval", "tasks.jsonl", "--perturb", "wind").status == 2
-
-
-def test_a_configured_model_is_put_in_the_loop_and_without_one_its_measures_are_null(labelled):
-    missing = labelled.asks("eval", "tasks.jsonl", "--arm", "dynamic")["arms"]["dynamic"]["measures"]
-    assert missing["call_validity"]["reason"] == "no model was in the loop"
-    with serving(ModelScript(chat(text="I cannot help with that."))) as url:
-        part = f'[evaluation.model]\napi = "openai-chat"\nurl = "{url}"\nmodel = "m"\n'
-        labelled.writes("pegboard.toml", labelled.reads("pegboard.toml") + part)
-        report = labelled.asks("eval", "tasks.jsonl", "--arm", "dynamic")
-    assert value(report, "dynamic", "task_completion") == pytest.approx(1 / 3, abs=1e-4)
-    assert value(report, "dynamic", "searches") == 0
-    assert value(report, "dynamic", "end_to_end_ms_p50") > 0

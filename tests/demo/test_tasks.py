@@ -17,7 +17,8 @@ from pegboard.demo.servers.serving import page
 from pegboard.evaluation.fixtures import Category, read_fixture
 from pegboard.evaluation.measures import MEASURES, measured
 from pegboard.service.canaries import exposure
-from pegboard.service.evaluator import Arm, Asked, problems_of
+from pegboard.service.evaluator import Arm, Asked
+from pegboard.service.labels import problems_of
 from pegboard.wiring import in_memory
 
 # One worker imports the company, once.
@@ -59,7 +60,7 @@ async def _evaluated(config):
         return in_memory(deployment, retrieval=FAST, telemetry=telemetry)
 
     some = asked[::30]
-    exposed = await exposure(build, bed, system.catalog.lock_file.read(), system.catalog.deployment, some)
+    exposed = await exposure(build, bed, system.catalog.deployment, some)
     return problems_of(asked, bed), runs, exposed
 
 

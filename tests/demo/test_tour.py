@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from pegboard.adapters.run_files import FOLDER, RunFile
+from pegboard.config.load import CALIBRATION
 from pegboard.core.errors import ConfigError
-from pegboard.demo.tour import main
+from pegboard.demo.tour import _fresh, main
+from pegboard.evaluation.runs import Run
 
 
 def test_the_tour_shows_every_step_with_its_true_outcome(tmp_path: Path):
@@ -41,3 +44,12 @@ def test_a_folder_with_other_peoples_files_is_left_alone(tmp_path: Path):
     with pytest.raises(ConfigError, match="not the demo's"):
         main(tmp_path)
     assert (tmp_path / "thesis.txt").read_text() == "ten years of work"
+
+
+def test_what_an_evaluation_of_the_demo_left_there_does_not_stop_the_next_one(tmp_path: Path):
+    left = RunFile(tmp_path / FOLDER, "k", resume=False)
+    left.keep("dynamic", Run(task_id="1", outcome="selected"))
+    left.interrupt()
+    (tmp_path / CALIBRATION).write_text("{}")
+    assert _fresh(tmp_path) == tmp_path
+    assert list(tmp_path.iterdir()) == []

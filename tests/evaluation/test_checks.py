@@ -4,7 +4,7 @@ import pytest
 
 from pegboard.engine.selection import Outcome
 from pegboard.evaluation.checks import CHECKS, Labelled, problems
-from pegboard.evaluation.fixtures import Category
+from pegboard.evaluation.fixtures import Category, Completion
 from tests.evaluation.made import task
 
 KNOWN = frozenset({"a", "b", "c", "hidden"})
@@ -56,6 +56,18 @@ def test_candidates_narrow_what_a_step_can_be_satisfied_with():
 
 def test_an_id_names_one_task():
     assert found(task("t", "a"), task("t", "b", task="another")) == [("t", "duplicate-id")]
+
+
+def test_what_a_finished_run_calls_and_what_is_recorded_are_tools_that_there_are():
+    gone = task("t", "a", completed=Completion(called=("nowhere",)))
+    assert found(gone) == [("t", "unknown-tool")]
+    assert found(task("t", "a", results={"nowhere": "x"})) == [("t", "unknown-tool")]
+    assert found(task("t", "a", completed=Completion(called=("b",)), results={"b": "x"})) == []
+
+
+def test_a_finished_run_cannot_have_called_what_is_forbidden():
+    both = task("t", "a", completed=Completion(called=("hidden",)), forbidden=frozenset({"hidden"}))
+    assert found(both) == [("t", "contradictory-label")]
 
 
 def test_no_tool_is_right_and_some_are_expected():

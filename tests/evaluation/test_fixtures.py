@@ -4,7 +4,7 @@ import pytest
 
 from pegboard.core.context import RuntimeContext
 from pegboard.engine.selection import Outcome
-from pegboard.evaluation.fixtures import Category, Fixture, read_fixture
+from pegboard.evaluation.fixtures import Category, Completion, Fixture, read_fixture, with_ids
 
 SETS = {"a", "b"}
 NONE = Category.NO_TOOL
@@ -23,6 +23,9 @@ NONE = Category.NO_TOOL
           "arguments": {"id": 7}},
          Fixture(task_id="7", task="t", steps=(frozenset({"a"}),), forbidden=frozenset({"b"}), outcome=Outcome.WEAK,
                  category=Category.AMBIGUOUS, arguments={"id": 7})),
+        ({"task": "t", "relevant": ["a"], "completed": {"called": ["a"], "says": ["done"]}, "results": {"a": {"x": 7}}},
+         Fixture(task_id="7", task="t", steps=(frozenset({"a"}),), results={"a": {"x": 7}},
+                 completed=Completion(called=("a",), says=("done",)))),
         ({"task": "t", "as": "sam", "stage": "s", "split": "dev", "candidates": ["a"]},
          Fixture(task_id="7", task="t", profile="sam", stage="s", split="dev", candidates=frozenset({"a"}),
                  category=NONE)),
@@ -54,8 +57,29 @@ def test_what_means_nothing_here_is_named_and_stops_nothing():
         {"task": "t", "outcome": "maybe"},
         {"task": "t", "category": "hard"},
         {"task": "t", "arguments": [1]},
+        {"task": "t", "completed": "done"},
+        {"task": "t", "completed": {"called": "a"}},
+        {"task": "t", "completed": {"says": [7]}},
+        {"task": "t", "completed": {"say": ["done"]}},
+        {"task": "t", "results": ["a"]},
     ],
 )
 def test_a_line_that_is_no_fixture_says_why(raw):
     with pytest.raises(ValueError, match="'"):
         read_fixture(raw, 1)
+
+
+def test_names_are_read_as_ids_wherever_a_tool_is_named():
+    one = Fixture(
+        task_id="t",
+        task="t",
+        steps=(frozenset({"crm/a"}),),
+        forbidden=frozenset({"crm/a"}),
+        candidates=frozenset({"crm/a"}),
+        completed=Completion(called=("crm/a", "b"), says=("crm/a",)),
+        results={"crm/a": "x"},
+    )
+    found = with_ids(one, {"crm/a": "crm.a"})
+    assert (found.steps, found.forbidden, found.candidates) == (({"crm.a"},), {"crm.a"}, {"crm.a"})
+    assert found.completed == Completion(called=("crm.a", "b"), says=("crm/a",))
+    assert found.results == {"crm.a": "x"}

@@ -1,6 +1,7 @@
 """The page: it stands alone, says everything the report does, and lets nothing that it shows become markup."""
 
 import re
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 
@@ -77,6 +78,48 @@ def test_what_a_task_or_a_setting_says_stays_text():
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 def test_every_measure_stands_there_with_its_definition(measure):
     assert measure.name in made()
+
+
+def test_a_measure_that_no_arm_has_is_told_below_the_table_with_its_reason():
+    table, _, below = made().partition('<table class="measures">')[2].partition("</table>")
+    assert "call_validity" not in table
+    assert "Not measured, since no model was in the loop: end_to_end_ms_p50 (median" in below
+
+
+def test_an_arm_has_one_colour_in_every_figure():
+    shown = made()
+    legends = re.findall(r'<i style="background:([^"]+)"></i>([^<]+)</li>', shown)
+    colours = {}
+    for colour, name in legends:
+        colours.setdefault(name.partition(",")[0], set()).add(colour)
+    assert colours["dynamic"] == colours["dynamic by limit"] == {"var(--series-1)"}
+    assert colours["&lt;script&gt;alert(&#x27;&amp;&#x27;)&lt;/script&gt;"] == {"var(--series-2)"}
+    assert colours["as sure as right"] == {"var(--dim)"}
+    assert {f"--series-{number}:" in shown for number in range(1, 9)} == {True}
+
+
+def test_a_difference_from_the_first_arm_is_shown_where_it_is_beyond_chance():
+    tasks = [task(str(number), "a") for number in range(40)]
+    arms = [
+        Arm(name=name, runs=tuple(run(one.task_id, "a" if number < right else "b") for number, one in enumerate(tasks)))
+        for name, right in (("dynamic", 20), ("better", 39), ("alike", 21))
+    ]
+    shown = page(report(tasks, arms, {}, catalog_version="1", fixtures={}, encoding="e"))
+    row = re.search(r"<td>candidate_recall<br>.*?</tr>", shown)[0]
+    assert re.findall(r'<small class="(passed|failed)">([^<]+)</small>', row) == [("passed", "+47.5% by task")]
+
+
+def test_what_one_arm_could_not_take_has_its_reason_in_the_cell():
+    own, unranked = run("t", "a", tokens=50), replace(run("t", "a", tokens=900), ranking=None)
+    arms = [Arm(name="dynamic", runs=(own,)), Arm(name="all-tools", runs=(unranked,))]
+    shown = page(report([task("t", "a")], arms, {}, catalog_version="1", fixtures={}, encoding="e"))
+    row = re.search(r"<td>mrr<br>.*?</tr>", shown)[0]
+    assert row.endswith('<td class="number missing"><small>no answerable task was ranked</small></td></tr>')
+    assert "Tokens against recall" in shown
+
+
+def test_tables_are_scrolled_by_themselves():
+    assert made().count('<div class="wide"><table') == made().count("<table")
 
 
 def test_every_plot_says_in_words_what_it_shows():

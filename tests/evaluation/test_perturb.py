@@ -77,6 +77,12 @@ def test_another_caller_has_the_same_labels_where_they_may_use_a_tool_and_else_n
     assert (denied.steps, denied.forbidden, denied.category) == ((), {"order"}, Category.FORBIDDEN_CAPABILITY)
 
 
+def test_nothing_is_said_of_another_caller_who_may_use_what_the_task_forbids():
+    dana = RuntimeContext(user="dana", scopes=frozenset({"money"}))
+    assert of_another(task("1", forbidden=frozenset({"refund"})), dana, visible) is None
+    assert of_another(task("1", forbidden=frozenset({"order"})), dana, visible).forbidden == {"order"}
+
+
 def test_what_is_hidden_is_asked_for_in_its_own_words():
     tools = [("free", "Free for all."), ("refund", "Pay money back. Careful."), ("odd", "  "), ("beta", "Try it.")]
     found = list(asked_for_hidden(tools, RuntimeContext(user="eve"), visible, 1))

@@ -1,7 +1,7 @@
 """Canaries: a build that tells of hidden tools, in whatever way, is caught; an honest one shows nothing."""
 
 import logging
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -10,15 +10,21 @@ from pegboard.adapters.memory import MemoryStore
 from pegboard.config.values import RankingChoice, Retrieval
 from pegboard.core.errors import StoreError
 from pegboard.core.lock import Lock
+from pegboard.core.policy import AccessTemplate
+from pegboard.engine.selection import Selection
 from pegboard.evaluation.fixtures import Fixture
 from pegboard.evaluation.report import Arm as ArmRuns
 from pegboard.evaluation.report import report
+from pegboard.evaluation.runs import Run
 from pegboard.evaluation.thresholds import read_threshold
-from pegboard.service.canaries import exposure, found_in, planted
-from pegboard.service.evaluator import Arm, Asked, facts
+from pegboard.policy.layers import layer_of
+from pegboard.service.canaries import exposure
+from pegboard.service.evaluator import Arm, Asked
+from pegboard.service.labels import facts
+from pegboard.service.perturbing import perturbed
 from pegboard.service.telemetry import Operation
 from pegboard.wiring import in_memory
-from tests.crm import AGENT, ENTRIES, lock
+from tests.crm import AGENT, TEMPLATES
 from tests.servers import ScriptedToolServer, ScriptedToolServers, tool
 from tests.service.made import system
 
@@ -62,7 +68,7 @@ async def company():
 async def exposed(build):
     made = await company()
     bed = await made.evaluator.bed(Arm(name="dynamic", selection=made.catalog.deployment.selection))
-    return await exposure(build, bed, made.catalog.lock_file.read(), made.catalog.deployment, TASKS)
+    return await exposure(build, bed, made.catalog.deployment, TASKS)
 
 
 async def test_an_honest_build_exposes_nothing():
@@ -114,6 +120,45 @@ async def test_a_build_that_tells_of_a_hidden_tool_is_caught_wherever_it_tells(t
     assert all((await exposed(leaky)).values())
 
 
+class Whispering(Selection):
+    """A selection that says nothing of itself."""
+
+    def to_json(self, *_):
+        return {}
+
+
+def in_a_payload(made, selection, hidden):
+    told = in_a_description(made, selection, hidden)
+    return Whispering(**{one.name: getattr(told, one.name) for one in fields(Selection)})
+
+
+async def test_payloads_for_model_apis_are_read_too():
+    def leaky(deployment, telemetry):
+        made = honest(deployment, telemetry)
+        return replace(made, selector=Telling(made, in_a_payload))
+
+    assert all((await exposed(leaky)).values())
+
+
+async def test_where_all_tools_are_served_all_are_asked_for():
+    class TellingOfAll(Telling):
+        async def select(self, request, context):
+            asked = super() if request.require else self._made.selector
+            return await asked.select(request, context)
+
+    def leaky(deployment, telemetry):
+        made = honest(deployment, telemetry)
+        return replace(made, selector=TellingOfAll(made, in_message))
+
+    made = await company()
+    beds = [
+        await made.evaluator.bed(Arm(name="x", selection=made.catalog.deployment.selection, all_tools=everything))
+        for everything in (False, True)
+    ]
+    found = [await exposure(leaky, bed, made.catalog.deployment, TASKS) for bed in beds]
+    assert [any(one.values()) for one in found] == [False, True]
+
+
 async def test_a_trace_is_read_too():
     class Leaky(MemoryStore):
         async def trace(self, trace_id):
@@ -157,6 +202,59 @@ async def test_a_build_without_a_filter_is_caught_on_every_task():
     assert all((await exposed(without_a_filter)).values())
 
 
+NOBODY = 'forbid(principal, action == Pegboard::Action::"consider", resource);'
+# Each hides what the deployment shows: rehearsed with the deployment's own rights, it would seem to leak.
+ARMS = {
+    "dynamic": {},
+    "all-tools": {"all_tools": True},
+    "another lock": {"lock": None},
+    "other templates": {"templates": {**TEMPLATES, "sales": AccessTemplate(required_scopes=frozenset({"none.has"}))}},
+    "other policies": {"layers": (layer_of({"nobody.cedar": NOBODY}),)},
+    "a former version": {"version": 1},
+}
+
+
+@pytest.mark.parametrize("name", [*ARMS, "typos", "updated", "stuffed"])
+@pytest.mark.parametrize("build", [honest, without_a_filter])
+async def test_every_arm_is_rehearsed_with_its_own_tools_and_rights(name, build):
+    made = await company()
+    said = {**ARMS.get(name, {})}
+    if "lock" in said:
+        # Nobody may cancel in it, so that is hidden too.
+        said["lock"] = Lock.of(one for one in made.catalog.lock_file.read() if one.tool != "crm.cancel_order")
+    bed = await made.evaluator.bed(Arm(name=name, selection=made.catalog.deployment.selection, **said))
+    asked = TASKS
+    if name not in ARMS:
+        bed, asked = await perturbed(bed, name, TASKS)
+    found = await exposure(build, bed, made.catalog.deployment, asked)
+    assert list(found) == [one.task.task_id for one in asked][: 1 if name == "all-tools" else 2]
+    assert [bool(count) for count in found.values()] == [build is without_a_filter] * len(found)
+
+
+async def test_the_page_is_read_too():
+    class Sly(Run):
+        """A run that tells of a hidden tool on the page alone."""
+
+        def to_json(self):
+            return {}
+
+    class Evaluating:
+        def __init__(self, made):
+            self._made = made
+            self.bed = made.evaluator.bed
+
+        async def run(self, bed, asked, done):
+            hidden = bed.view.snapshot.get("people.list_salaries")
+            async for one in self._made.evaluator.run(bed, asked, done):
+                yield Sly(task_id=one.task_id, outcome=one.outcome, error=f"no call of {hidden.name}")
+
+    def leaky(deployment, telemetry):
+        made = honest(deployment, telemetry)
+        return replace(made, evaluator=Evaluating(made))
+
+    assert all((await exposed(leaky)).values())
+
+
 THRESHOLDS = [
     read_threshold({"measure": "candidate_recall", "min": 0.95}),
     read_threshold({"measure": "denied_exposure", "max": 0}),
@@ -176,7 +274,7 @@ async def test_a_leaky_and_a_forgetful_build_fail_the_report_and_an_honest_one_p
     made = await company()
     settings = replace(made.catalog.deployment.selection, minimum_confidence=confidence)
     bed = await made.evaluator.bed(Arm(name="dynamic", selection=settings))
-    found = await exposure(build, bed, made.catalog.lock_file.read(), made.catalog.deployment, TASKS)
+    found = await exposure(build, bed, made.catalog.deployment, TASKS)
     runs = [replace(one, exposed=found[one.task_id]) async for one in made.evaluator.run(bed, TASKS, {})]
     tasks = [one.task for one in TASKS]
     judged = report(
@@ -190,21 +288,3 @@ async def test_a_leaky_and_a_forgetful_build_fail_the_report_and_an_honest_one_p
     )
     assert [one.threshold.measure for one in judged.thresholds if not one.passed] == failed
     assert judged.passed is not bool(failed)
-
-
-def test_what_is_planted_stands_in_every_text_of_a_tool_and_nothing_visible_is_touched():
-    (first, second, *rest) = ENTRIES
-    made = planted(ENTRIES, Lock.of(), {first.tool_id}, {second.tool_id})
-    by_id = {entry.tool_id: entry for entry in made.entries}
-    assert [by_id[entry.tool_id] for entry in (second, *rest)] == [second, *rest]
-    changed = by_id[first.tool_id]
-    texts = [changed.name, changed.title, changed.description, changed.input_schema_json, changed.summary]
-    assert all(found_in([text]) for text in [*texts, *changed.examples[-1:], *changed.keywords[-1:]])
-    (decoy,) = (entry for entry in made.entries if entry.tool_id not in {one.tool_id for one in ENTRIES})
-    assert all(found_in([text]) for text in (decoy.tool_id, decoy.namespace, decoy.source_server, decoy.description))
-
-
-def test_what_was_granted_to_others_is_granted_with_its_canaries():
-    granted = lock(ENTRIES)
-    made = planted(ENTRIES, granted, {ENTRIES[0].tool_id}, ())
-    assert all(made.lock.grants(one.tool_id, one.schema_hash, one.source_server) for one in made.entries)

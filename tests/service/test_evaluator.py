@@ -4,15 +4,19 @@ from dataclasses import replace
 
 import pytest
 
+from pegboard.config.values import RankingChoice, Retrieval
 from pegboard.core.errors import StoreError
 from pegboard.core.lock import Lock
 from pegboard.core.names import compact_json
+from pegboard.core.policy import AccessTemplate
 from pegboard.core.revocations import Revocation
 from pegboard.evaluation.fixtures import Fixture
 from pegboard.evaluation.runs import Run
 from pegboard.providers.capabilities import Api
-from pegboard.service.evaluator import Arm, Asked, facts, identified, problems_of
+from pegboard.service.evaluator import Arm, Asked
+from pegboard.service.labels import facts, identified, problems_of
 from pegboard.service.traces import Wanted
+from pegboard.wiring import encoders_of
 from tests.crm import AGENT
 from tests.servers import ScriptedToolServer, ScriptedToolServers, tool
 from tests.service.made import system
@@ -108,10 +112,28 @@ async def test_tokens_are_those_of_the_payload_that_a_model_api_gets():
     assert made.catalog.deployment.count_tokens(compact_json([])) < run.tokens
 
 
-async def test_an_arm_may_rank_by_fewer_channels():
+async def test_an_arm_may_rank_by_other_encoders_and_what_serves_keeps_its_own():
     made = await ready()
-    by_words, by_all = await ran(made, channels=()), await ran(made)
-    assert [one.fits for one in by_words] != [one.fits for one in by_all]
+    before = (await made.catalog.current()).view.index.version
+    words = encoders_of(Retrieval(ranking=RankingChoice.WORDS), made)
+    by_words, by_all = await ran(made, encoders=words), await ran(made)
+    assert [one.fits for one in by_words] == [None] * 4
+    assert None not in [one.fits for one in by_all]
+    assert (await made.catalog.current()).view.index.version == before
+
+
+async def test_an_arm_may_have_the_tools_of_another_catalog():
+    made = await ready()
+    entries = (await made.catalog.current()).view.snapshot.entries
+    other, own = await ran(made, entries=entries[:3]), await ran(made)
+    assert ([one.eligible for one in other], [one.eligible for one in own]) == ([3] * 4, [8] * 4)
+
+
+async def test_an_arm_may_have_other_access_templates():
+    made = await ready()
+    templates = {**made.catalog.deployment.templates, "sales": AccessTemplate(required_scopes=frozenset({"none.has"}))}
+    assert [one.eligible for one in await ran(made, templates=templates)] == [0] * 4
+    assert [one.eligible for one in await ran(made)] == [8] * 4
 
 
 async def test_what_was_finished_before_is_given_back_as_it_is():

@@ -5,10 +5,13 @@ from dataclasses import replace
 import pytest
 
 from pegboard.adapters.model_endpoint import ModelEndpoint
-from pegboard.evaluation.fixtures import Fixture
+from pegboard.engine.verdict import Verdict, VerdictKind
+from pegboard.evaluation.fixtures import Completion, Fixture
 from pegboard.providers.capabilities import Api
+from pegboard.service.answering import CallAnswer
 from pegboard.service.evaluator import Arm, Asked
 from pegboard.service.models import completed
+from pegboard.service.models import made as through
 from tests.crm import AGENT
 from tests.evaluation.made import task
 from tests.servers import ScriptedToolServer, ScriptedToolServers, tool
@@ -30,23 +33,34 @@ def anyio_backend():
     return "asyncio"
 
 
-async def played(api, *answers, asked=ASKED, all_tools=False, **more):
-    """Play one task against a script; return the run and the script."""
-    crm = ScriptedToolServer(
+def shop():
+    """A server of two tools."""
+    return ScriptedToolServer(
         [
             tool("get_order", description="Read one order by its number.", inputSchema=SCHEMA),
             tool("cancel_order", description="Cancel an order of a customer."),
         ]
     )
+
+
+async def played(api, *answers, asked=ASKED, all_tools=False, crm=None, call=None, **more):
+    """Play one task against a script; return the run and the script.
+
+    With a server its tools are really called; *call* answers calls in place of it.
+    """
+    real, crm = crm is not None, crm or shop()
     made = system(ScriptedToolServers(crm=crm))
     await made.refresher.refresh()
     await made.keeper.approve([one.tool_id for one in await made.keeper.drafts()], access="sales", by="t")
     settings = replace(made.catalog.deployment.selection, limit=1)
     bed = await made.evaluator.bed(Arm(name="dynamic", selection=settings, all_tools=all_tools))
     script = ModelScript(*answers)
+    answered = {"calls": lambda one: through(made.gatekeeper, one.context, "c")} if real else {}
+    if call is not None:
+        answered = {"calls": lambda _: call}
     with serving(script) as url:
         async with ModelEndpoint(api, url, "m-1", key="s3cret", **more) as model:
-            (run,) = [one async for one in made.evaluator.run(bed, [asked], {}, model)]
+            (run,) = [one async for one in made.evaluator.run(bed, [asked], {}, model, **answered)]
     return run, script
 
 
@@ -94,6 +108,74 @@ async def test_a_call_of_what_was_not_loaded_or_with_wrong_arguments_is_not_vali
     run, script = await played(Api.CHAT, chat(call), chat(text="Sorry."))
     assert (run.calls, run.valid_calls, run.completed) == (1, 0, False)
     assert script.requests[1]["messages"][-1]["content"].startswith("error:")
+
+
+READ = ("crm__get_order", {"number": 7})
+
+
+@pytest.mark.parametrize(
+    ("recorded", "said", "done"),
+    [
+        ("It shipped on Monday.", "It shipped on Monday.", True),
+        ({"status": "shipped"}, '{"status":"shipped"}', True),
+        ([1, 2], "[1,2]", True),
+        ({"content": [{"type": "text", "text": "On its way."}]}, "On its way.", True),
+        ({"isError": True, "content": [{"type": "text", "text": "No such order."}]}, "error: No such order.", False),
+    ],
+)
+async def test_a_call_is_answered_by_what_the_task_recorded_and_a_recorded_error_completes_nothing(
+    recorded, said, done
+):
+    asked = replace(ASKED, task=replace(ASKED.task, results={"crm.get_order": recorded}))
+    run, script = await played(Api.CHAT, chat(READ), chat(text="There."), asked=asked)
+    assert script.requests[1]["messages"][2]["content"] == said
+    assert (run.calls, run.valid_calls, run.completed) == (1, 1, done)
+
+
+async def test_a_call_is_made_through_the_gate_and_its_result_reaches_the_model():
+    crm = shop()
+    crm.answers("get_order", {"content": [{"type": "text", "text": "BF-7 shipped."}]})
+    asked = replace(ASKED, task=replace(ASKED.task, completed=Completion(called=("crm.get_order",), says=("BF-7",))))
+
+    def told(request):
+        return chat(text=f"I read: {request['messages'][-1]['content']}")
+
+    run, script = await played(Api.CHAT, chat(READ), told, asked=asked, crm=crm)
+    assert [(name, given) for name, given in crm.calls] == [("get_order", {"number": 7})]
+    assert script.requests[1]["messages"][2]["content"] == "BF-7 shipped."
+    assert (run.calls, run.valid_calls, run.completed, run.error) == (1, 1, True, None)
+
+
+async def test_what_the_gate_refuses_is_not_made_and_completes_nothing():
+    crm = shop()
+    wrong = ("crm__get_order", {"number": "seven"})
+    run, _ = await played(Api.CHAT, chat(wrong), chat(("crm__cancel_order", {})), chat(text="Hm."), crm=crm)
+    assert crm.calls == []
+    assert (run.calls, run.valid_calls, run.completed) == (2, 0, False)
+
+
+@pytest.mark.parametrize(
+    "came",
+    [
+        {"verdict": Verdict(kind=VerdictKind.APPROVAL_REQUIRED, message="ask")},
+        {"verdict": Verdict(kind=VerdictKind.ALLOWED), "error": {"code": -32603, "message": "broken"}},
+    ],
+)
+async def test_a_call_that_was_refused_or_not_answered_by_its_tool_completes_nothing(came):
+    async def call(tool, arguments):
+        return CallAnswer(trace_id="tr", **came)
+
+    run, script = await played(Api.CHAT, chat(READ), chat(text="Hm."), call=call)
+    assert (run.calls, run.valid_calls, run.completed) == (1, 1, False)
+    assert script.requests[1]["messages"][2]["content"].startswith("error:")
+
+
+async def test_a_tool_that_reports_an_error_completes_nothing():
+    crm = shop()
+    crm.answers("get_order", {"isError": True, "content": [{"type": "text", "text": "No such order."}]})
+    run, script = await played(Api.CHAT, chat(READ), chat(text="It is gone."), crm=crm)
+    assert script.requests[1]["messages"][2]["content"] == "error: No such order."
+    assert (run.valid_calls, run.completed) == (1, False)
 
 
 async def test_all_tools_are_all_before_the_model():
@@ -158,10 +240,10 @@ async def test_a_server_that_is_not_there_is_an_error():
         (task("1"), [], "I cannot.", True),
         (task("1"), [("a", {})], "", False),
         (task("1", "a", forbidden=frozenset({"b"})), [("a", {}), ("b", {})], "", False),
-        (task("1", "a", completed={"called": ["x", "y"]}), [("x", {}), ("z", {}), ("y", {})], "", True),
-        (task("1", "a", completed={"says": ["Done"]}), [], "done!", True),
-        (task("1", "a", completed={"called": ["x", "y"]}), [("y", {}), ("x", {})], "", False),
-        (task("1", "a", completed={"says": ["done"]}), [("a", {})], "not yet", False),
+        (task("1", "a", completed=Completion(called=("x", "y"))), [("x", {}), ("z", {}), ("y", {})], "", True),
+        (task("1", "a", completed=Completion(says=("Done",))), [], "done!", True),
+        (task("1", "a", completed=Completion(called=("x", "y"))), [("y", {}), ("x", {})], "", False),
+        (task("1", "a", completed=Completion(says=("done",))), [("a", {})], "not yet", False),
     ],
 )  # fmt: skip
 def test_a_task_is_completed_by_its_own_check_or_its_labels(fixture, called, text, done):

@@ -33,7 +33,7 @@ async def runs(made, bed, asked):
 async def test_a_perturbed_arm_runs_on_the_same_tasks_and_the_same_rights(name):
     made = await company()
     bed = await bedded(made)
-    other, asked = await perturbed(made.catalog, bed, made.catalog.lock_file.read(), name, TASKS)
+    other, asked = await perturbed(bed, name, TASKS)
     assert (other.arm.name, other.arm.said) == (name, {"perturbed": name})
     found = await runs(made, other, asked)
     assert [one.task_id for one in found] == [one.task.task_id for one in TASKS]
@@ -43,7 +43,7 @@ async def test_a_perturbed_arm_runs_on_the_same_tasks_and_the_same_rights(name):
 
 async def test_a_stuffed_tool_pushes_no_right_one_out():
     made = await company()
-    bed, asked = await perturbed(made.catalog, await bedded(made), made.catalog.lock_file.read(), "stuffed", TASKS)
+    bed, asked = await perturbed(await bedded(made), "stuffed", TASKS)
     assert all(one.task_id in one.loaded for one in await runs(made, bed, asked))
 
 
@@ -79,6 +79,8 @@ async def test_what_is_taken_away_hidden_or_anothers_adds_tasks_with_labels_of_t
     assert all(one.context == one.task.principal for one in away)
     both = more_tasks(bed, "two-users", asked)
     assert [bool(one.task.steps) for one in both] == [False, True]
+    forbidding = replace(asked[1], task=replace(asked[1].task, steps=(), forbidden=frozenset({"crm.get_order"})))
+    assert len(more_tasks(bed, "two-users", [asked[0], forbidding])) == 1
     hidden = more_tasks(bed, "hidden", [TASKS[0]])
     assert [one.task.forbidden for one in hidden] == [{"people.list_salaries"}]
     found = await runs(made, bed, [*away, *both, *hidden])

@@ -6,17 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pegboard.cli.staging import tools_of
 from pegboard.core.errors import ConfigError
 from pegboard.core.names import parse_json
 
 if TYPE_CHECKING:
+    from pegboard.cli.measuring import Stage
     from pegboard.config.evaluation import ArmPart
-    from pegboard.config.values import Config, RankingChoice
     from pegboard.evaluation.runs import Run
     from pegboard.evaluation.thresholds import Threshold
     from pegboard.service.evaluator import Arm
 
-__all__ = ["SWEPT", "arms_of", "baseline_of", "points_of", "ranking_for", "thresholds_of"]
+__all__ = ["SWEPT", "arms_of", "baseline_of", "points_of", "thresholds_of"]
 
 DYNAMIC, ALL_TOOLS = "dynamic", "all-tools"
 
@@ -29,18 +30,20 @@ SWEPT: Mapping[str, tuple[str, bool, float, float]] = {
 _POINTS_AT_MOST = 200
 
 
-def arms_of(config: "Config", names: Sequence[str]) -> tuple["Arm", ...]:
+def arms_of(stage: "Stage", names: Sequence[str]) -> tuple["Arm", ...]:
     """Return the named arms in their order; with no name the two that need none, and all that are configured.
 
     Raises:
-        ConfigError: There is no such arm, or one that is configured has the name of another.
+        ConfigError: There is no such arm, one that is configured has the name of another, or its catalog or policies
+            cannot be read.
         LockError: One names a lock that cannot be read.
+        EncoderError: One ranks by a model that is not here.
     """
     from pegboard.config.parsers import nearest
     from pegboard.service.evaluator import Arm
     from pegboard.service.perturbing import PERTURBATIONS
 
-    ours = (DYNAMIC, ALL_TOOLS, *PERTURBATIONS)
+    config, ours = stage.config, (DYNAMIC, ALL_TOOLS, *PERTURBATIONS)
     if taken := [name for name in config.arms if name in ours]:
         raise ConfigError(f"the arm {taken[0]!r} is one of ours", f"{config.file}: arms.{taken[0]}", "rename it")
     known = {DYNAMIC: None, ALL_TOOLS: None, **config.arms}
@@ -50,51 +53,34 @@ def arms_of(config: "Config", names: Sequence[str]) -> tuple["Arm", ...]:
             raise ConfigError(f"there is no arm {name!r}", f"{config.file}: arms", nearest(name, known))
         part = known[name]
         own = Arm(name=name, selection=config.selection, all_tools=name == ALL_TOOLS)
-        if part is None:
-            found.append(replace(own, channels=_CHANNELS[config.retrieval.ranking]))
-        else:
-            found.append(_configured(own, part, config))
+        found.append(own if part is None else _configured(own, part, stage))
     return tuple(found)
 
 
-def _configured(own: "Arm", part: "ArmPart", config: "Config") -> "Arm":
+def _configured(own: "Arm", part: "ArmPart", stage: "Stage") -> "Arm":
     from pegboard.adapters.files import LockFileAt
     from pegboard.config.policies import policies_at
     from pegboard.policy.layers import layer_of
+    from pegboard.wiring import encoders_of
 
+    config = stage.config
+    lock = None if part.lock is None else LockFileAt(part.lock).read()
+    entries = None
+    if isinstance(part.catalog, Path):
+        entries, lock = tools_of(stage, part.catalog, lock)
+    retrieval = replace(config.retrieval, **part.retrieval)
     return replace(
         own,
         selection=replace(config.selection, **part.selection),
-        version=part.catalog,
-        lock=None if part.lock is None else LockFileAt(part.lock).read(),
+        version=part.catalog if isinstance(part.catalog, int) else None,
+        entries=entries,
+        lock=lock,
+        templates={**stage.system.catalog.deployment.templates, **part.access} if part.access else None,
         layers=None if part.cedar is None else tuple(filter(None, [layer_of(policies_at(config.file, part.cedar))])),
-        channels=_CHANNELS[part.retrieval.get("ranking", config.retrieval.ranking)],
+        encoders=None if retrieval == config.retrieval else encoders_of(retrieval, stage.system),
         target=part.target,
         said=part.said,
     )
-
-
-# The vector channels that a ranking compares; None: all that are there.
-_CHANNELS: Mapping[str, tuple[str, ...] | None] = {
-    "words": (),
-    "fast": ("static",),
-    "accurate": None,
-    "best": None,
-}
-
-
-def ranking_for(config: "Config", names: Sequence[str]) -> "RankingChoice":
-    """Return the ranking that has the channels of every arm: the deployment's own, or more."""
-    own = [config.retrieval.ranking]
-    own += [
-        part.retrieval["ranking"]
-        for name, part in config.arms.items()
-        if (not names or name in names) and "ranking" in part.retrieval
-    ]
-    return max(own, key=_LEAST_FIRST.index)
-
-
-_LEAST_FIRST = ("words", "fast", "best", "accurate")
 
 
 def points_of(said: str) -> tuple[str, tuple[float, ...]]:

@@ -69,10 +69,10 @@ def evaluate(
     points = _points(sweep)
     wanted, earlier = thresholds_of(thresholds), baseline_of(baseline)
     tasks, digest = tasks_of(file, split), digest_bytes(Path(file).read_bytes())
-    with staged(catalog, is_open, arms) as stage:
+    with staged(catalog, is_open) as stage:
         work = Work(
             stage=stage,
-            arms=arms_of(stage.config, arms),
+            arms=arms_of(stage, arms),
             tasks=tasks,
             points=points,
             resume=resume,

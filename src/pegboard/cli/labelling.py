@@ -51,7 +51,8 @@ def check(file: str, catalog: str | None, is_open: bool, split: str | None) -> i
     Also says how many tasks name their tool: any search finds those, so a set needs others.
     """
     from pegboard.evaluation.slices import overlap
-    from pegboard.service.evaluator import Arm, Asked, facts, identified, problems_of
+    from pegboard.service.evaluator import Arm, Asked
+    from pegboard.service.labels import facts, identified, problems_of
 
     tasks = tasks_of(file, split)
     with staged(catalog, is_open) as stage:

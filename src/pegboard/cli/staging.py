@@ -1,7 +1,7 @@
 """Where labelled tasks are asked: the published catalog, or a catalog file in memory that touches nothing."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pegboard.cli.arms import ranking_for
 from pegboard.cli.catalog import imported
 from pegboard.cli.command import as_json, config_path
 from pegboard.cli.labelled import context_of
@@ -19,31 +18,54 @@ from pegboard.cli.printing import note
 
 if TYPE_CHECKING:
     from pegboard.config.values import Config
+    from pegboard.core.catalog import CatalogEntry
     from pegboard.core.context import RuntimeContext
+    from pegboard.core.lock import Lock
     from pegboard.evaluation.fixtures import Fixture
     from pegboard.service.canaries import Build
+    from pegboard.wiring import System
 
-__all__ = ["staged"]
+__all__ = ["staged", "tools_of"]
 
 _OPEN = "open"
 
 
 @contextmanager
-def staged(catalog: str | None, is_open: bool, arms: Sequence[str] = ()) -> Iterator[Stage]:
-    """Open what is published, or a catalog file in memory under the same configuration; with what *arms* need."""
+def staged(catalog: str | None, is_open: bool) -> Iterator[Stage]:
+    """Open what is published, or a catalog file in memory under the same configuration."""
     if is_open and catalog is None:
         raise click.UsageError("--open is for a --catalog", click.get_current_context())
     if catalog is None:
-        with opened(lambda config: _ranked_for(config, arms)) as (config, system):
+        with opened() as (config, system):
             build = _rehearsal(config)
             yield Stage(config=config, system=system, context=lambda task: context_of(config, task), build=build)
         return
-    with _in_memory(catalog, is_open, arms) as stage:
+    with _in_memory(catalog, is_open) as stage:
         yield stage
 
 
+def tools_of(stage: Stage, catalog: Path, lock: "Lock | None") -> tuple[tuple["CatalogEntry", ...], "Lock"]:
+    """Take in a catalog file or a folder of listings as *stage* did its own; return its tools, and their lock.
+
+    Raises:
+        ConfigError: It cannot be read.
+    """
+    from pegboard.config.values import RankingChoice, Retrieval
+    from pegboard.wiring import in_memory
+
+    ours = stage.system.catalog
+    system = in_memory(ours.deployment, retrieval=Retrieval(ranking=RankingChoice.WORDS))
+    try:
+        system.catalog.lock_file.write(ours.lock_file.read() if lock is None else lock)
+        _taken(system, str(catalog), stage.is_open)
+        published = run(system.catalog.current)
+        return published.view.snapshot.entries, published.lock
+    finally:
+        system.close()
+
+
 @contextmanager
-def _in_memory(catalog: str, is_open: bool, arms: Sequence[str]) -> Iterator[Stage]:
+def _in_memory(catalog: str, is_open: bool) -> Iterator[Stage]:
     from pegboard.adapters.files import LockFileAt
     from pegboard.config.load import load_config
     from pegboard.core.policy import AccessTemplate
@@ -58,21 +80,25 @@ def _in_memory(catalog: str, is_open: bool, arms: Sequence[str]) -> Iterator[Sta
         if is_open
         else config.deployment()
     )
-    system = in_memory(deployment, retrieval=_ranked_for(config, arms).retrieval)
+    system = in_memory(deployment, retrieval=config.retrieval)
     try:
         if not is_open:
             system.catalog.lock_file.write(LockFileAt(config.lock).read())
-        taken = imported(system, catalog, _OPEN if is_open else None)
-        for name, reason in taken.refused if not as_json() else ():
-            note((f"{name}: left out: {reason}", "dim"))
+        _taken(system, catalog, is_open)
         servers = frozenset(one.server for one in run(system.catalog.snapshots.listings))
 
         def context(task: "Fixture") -> "RuntimeContext":
             return replace(_open_context(config, task), servers=servers) if is_open else context_of(config, task)
 
-        yield Stage(config=config, system=system, context=context, build=_rehearsal(config))
+        yield Stage(config=config, system=system, context=context, build=_rehearsal(config), is_open=is_open)
     finally:
         system.close()
+
+
+def _taken(system: "System", catalog: str, is_open: bool) -> None:
+    taken = imported(system, catalog, _OPEN if is_open else None)
+    for name, reason in taken.refused if not as_json() else ():
+        note((f"{name}: left out: {reason}", "dim"))
 
 
 def _rehearsal(config: "Config") -> "Build":
@@ -91,7 +117,3 @@ def _open_context(config: "Config", task: "Fixture") -> "RuntimeContext":
     if (task.profile, task.principal, config.evaluation.principal) == (None, None, None):
         return RuntimeContext(user="evaluation", environment=config.environment, stage=task.stage)
     return context_of(config, task)
-
-
-def _ranked_for(config: "Config", arms: Sequence[str]) -> "Config":
-    return replace(config, retrieval=replace(config.retrieval, ranking=ranking_for(config, arms)))

@@ -15,6 +15,8 @@ import anyio
 from rich.console import Console
 from rich.markup import escape
 
+from pegboard.adapters.run_files import FOLDER as RUNS
+from pegboard.config.load import CALIBRATION
 from pegboard.core.context import RuntimeContext
 from pegboard.core.errors import ConfigError
 from pegboard.core.text import one_line
@@ -28,7 +30,10 @@ from pegboard.wiring import System, build, read_config
 __all__ = ["main"]
 
 FOLDER = "pegboard-demo"
-_OURS = ("pegboard.toml", "tasks.jsonl", "pegboard.lock", "pegboard.db", "pegboard.db-wal", "pegboard.db-shm")
+_OURS = (
+    *("pegboard.toml", "tasks.jsonl", "pegboard.lock", "pegboard.db", "pegboard.db-wal", "pegboard.db-shm"),
+    CALIBRATION,
+)
 REFUND = "create a refund of forty euros for the payment of order BF-10402"
 ROTATE = "rotate the database password"
 
@@ -205,11 +210,13 @@ class _Tour:
 def _fresh(place: Path) -> Path:
     """Make the folder anew; a folder that holds anything that is not the demo's is left alone."""
     place.mkdir(parents=True, exist_ok=True)
-    if strange := sorted(path.name for path in place.iterdir() if path.name not in _OURS):
+    if strange := sorted(path.name for path in place.iterdir() if path.name not in (*_OURS, RUNS)):
         raise ConfigError(
             problem=f"the folder {place} holds files that are not the demo's: {', '.join(strange[:3])}",
             fix="move them, or run the demo from another folder",
         )
+    # An interrupted evaluation of the demo's tasks leaves what it had finished.
+    shutil.rmtree(place / RUNS, ignore_errors=True)
     for name in _OURS:
         (place / name).unlink(missing_ok=True)
     return place

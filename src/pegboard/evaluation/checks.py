@@ -67,7 +67,10 @@ def _empty(one: Labelled) -> Iterator[str]:
 
 
 def _unknown(one: Labelled) -> Iterator[str]:
-    named = one.task.accepted | one.task.forbidden | (one.task.candidates or frozenset())
+    task = one.task
+    named = task.accepted | task.forbidden | (task.candidates or frozenset()) | task.results.keys()
+    if task.completed is not None:
+        named |= set(task.completed.called)
     if missing := sorted(named.difference(one.known)):
         yield f"no such tool in the catalog: {', '.join(missing)}"
 
@@ -75,6 +78,9 @@ def _unknown(one: Labelled) -> Iterator[str]:
 def _contradictory(one: Labelled) -> Iterator[str]:
     if both := sorted(one.task.accepted & one.task.forbidden):
         yield f"both acceptable and forbidden: {', '.join(both)}"
+    called = () if one.task.completed is None else one.task.completed.called
+    if both := sorted(one.task.forbidden.intersection(called)):
+        yield f"both forbidden and called by a finished run: {', '.join(both)}"
 
 
 def _outcome(one: Labelled) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pegboard.core.context import RuntimeContext
 from pegboard.core.names import Json
 from pegboard.engine.selection import Outcome
 
-__all__ = ["Category", "Fixture", "read_fixture", "with_ids"]
+__all__ = ["Category", "Completion", "Fixture", "read_fixture", "with_ids"]
 
 _Word = TypeVar("_Word", bound=StrEnum)
 
@@ -33,8 +33,16 @@ class Category(StrEnum):
 
 _KNOWN = frozenset(
     {"task", "task_id", "query", "query_id", "as", "principal", "stage", "split", "category", "outcome", "candidates"}
-    | {"acceptable", "relevant", "forbidden", "arguments", "completed"}
+    | {"acceptable", "relevant", "forbidden", "arguments", "completed", "results"}
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What a finished run must show: tools that were called, in this order among others, and texts of the answer."""
+
+    called: tuple[str, ...] = ()
+    says: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +63,10 @@ class Fixture:
     category: Category = Category.ORDINARY
     arguments: Mapping[str, Json] | None = field(default=None, hash=False)
     """What the call of the first step should be made with."""
-    completed: Mapping[str, Json] | None = field(default=None, hash=False)
-    """What a finished run must show: `called` tool ids in order, and texts that the answer `says`."""
+    completed: Completion | None = None
+    """When a run with a model is done; None: when a call was made for every step."""
+    results: Mapping[str, Json] = field(default_factory=dict, hash=False)
+    """By tool id, what a model is answered where calls are not made: a tool's result as MCP has it, or any value."""
     profile: str | None = None
     principal: RuntimeContext | None = None
     stage: str | None = None
@@ -78,14 +88,19 @@ class Fixture:
 def with_ids(task: Fixture, ids: Mapping[str, str]) -> Fixture:
     """Return the task with ids in place of the names in *ids*, which people write as `namespace/name`."""
 
+    def one(tool: str) -> str:
+        return ids.get(tool, tool)
+
     def named(tools: frozenset[str]) -> frozenset[str]:
-        return frozenset(ids.get(tool, tool) for tool in tools)
+        return frozenset(map(one, tools))
 
     return replace(
         task,
         steps=tuple(map(named, task.steps)),
         forbidden=named(task.forbidden),
         candidates=None if task.candidates is None else named(task.candidates),
+        completed=task.completed and replace(task.completed, called=tuple(map(one, task.completed.called))),
+        results={one(tool): result for tool, result in task.results.items()},
     )
 
 
@@ -110,7 +125,8 @@ def read_fixture(raw: Mapping[str, Any], number: int) -> tuple[Fixture, tuple[st
         outcome=_word(Outcome, raw, "outcome"),
         category=_word(Category, raw, "category") or (Category.ORDINARY if steps else Category.NO_TOOL),
         arguments=_object(raw, "arguments"),
-        completed=_object(raw, "completed"),
+        completed=_completion(raw),
+        results=_object(raw, "results") or {},
         profile=_text(raw, "as"),
         principal=_principal(raw),
         stage=_text(raw, "stage"),
@@ -128,6 +144,16 @@ def _steps(raw: Mapping[str, Any]) -> tuple[frozenset[str], ...]:
             raise ValueError("'acceptable' must be a list of lists of tool ids")
         return tuple(frozenset(_texts(step, "acceptable")) for step in listed if step)
     return tuple(frozenset({tool}) for tool in _texts(raw.get("relevant", []), "relevant"))
+
+
+def _completion(raw: Mapping[str, Any]) -> Completion | None:
+    value = _object(raw, "completed")
+    if value is None:
+        return None
+    if unknown := sorted(value.keys() - {"called", "says"}):
+        raise ValueError(f"'completed' takes called and says, not {unknown[0]!r}")
+    called, says = (tuple(_texts(value.get(key, []), f"completed.{key}")) for key in ("called", "says"))
+    return Completion(called=called, says=says)
 
 
 def _principal(raw: Mapping[str, Any]) -> RuntimeContext | None:
@@ -166,5 +192,5 @@ def _text(raw: Mapping[str, Any], key: str) -> str | None:
 
 def _texts(value: Any, key: str) -> Sequence[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError(f"{key!r} must be a list of tool ids")
+        raise ValueError(f"{key!r} must be a list of texts")
     return value

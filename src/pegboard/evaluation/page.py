@@ -3,43 +3,61 @@
 Whatever a task, a tool or a setting says is escaped; the page runs no script and fetches nothing.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
+from pegboard.evaluation.comparing import Difference
+from pegboard.evaluation.figures import FIGURES, slice_figures
 from pegboard.evaluation.fixtures import Fixture
-from pegboard.evaluation.measures import MEASURES, Measure, Measured
-from pegboard.evaluation.plots import Axis, Bar, Series, bars, lines, round_up
-from pegboard.evaluation.report import ArmReport, Report, calibration
+from pegboard.evaluation.measures import MEASURES, Better, Measure, Unit
+from pegboard.evaluation.report import ArmReport, Report
 from pegboard.evaluation.runs import Run
-from pegboard.evaluation.sweeps import knee
 from pegboard.evaluation.thresholds import EVERYTHING
 
 __all__ = ["missed", "page"]
 
 # A page is read by people: beyond so many misses the JSON is the better place.
 _MISSES = 200
-_SHARE = Axis(label="", share=True)
+# Enough of a digest to tell two files apart by eye.
+_DIGEST = len("sha256:") + 12
+# Colours of eight arms; a ninth has the first one's again.
+_LIGHT = ("#2557d6", "#c4660a", "#12805c", "#8a3ffc", "#c2185b", "#00788a", "#7a5c00", "#5b6472")
+_DARK = ("#7aa2ff", "#f0a35e", "#4cc38a", "#c4a1ff", "#ff7eb6", "#4dd0e1", "#d6c25a", "#a9b4c2")
 
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1c2330; --dim: #667085; --line: #d9dee7; --ground: #fff; --good: #12805c;
-  --bad: #b42318; --series-1: #2557d6; --series-2: #c4660a; --series-3: #12805c; --series-4: #8a3ffc; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --dim: #98a2b3; --line: #344054; --ground: #12161f;
-  --good: #4cc38a; --bad: #ff7b72; --series-1: #7aa2ff; --series-2: #f0a35e; --series-3: #4cc38a;
-  --series-4: #c4a1ff; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 1080px;
-  margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; border-bottom: 1px solid var(--line); }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.number, th.number { text-align: right; white-space: nowrap; } .dim, .missing { color: var(--dim); fill: var(--dim); }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(380px, 1fr)); gap: 1.5rem; }
-figure { margin: 0; } figcaption { font-weight: 600; margin-bottom: .3rem; } svg { width: 100%; height: auto; }
-svg text { font: 11px system-ui, sans-serif; fill: var(--ink); } svg .axis, svg .missing { fill: var(--dim); }
-svg .grid { stroke: var(--line); } svg .bar { fill: var(--series-1); } svg .interval { stroke: var(--ink); }
-.legend { list-style: none; padding: 0; display: flex; gap: 1rem; margin: .2rem 0 0; font-size: 13px; }
-.legend i { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px; }
-.passed { color: var(--good); } .failed { color: var(--bad); } code { font-size: .92em; overflow-wrap: anywhere; }
-@media print { body { max-width: none; margin: 0; } figure, tr { break-inside: avoid; } }
+
+def _series(colours: Sequence[str]) -> str:
+    return " ".join(f"--series-{number}: {colour};" for number, colour in enumerate(colours, start=1))
+
+
+_STYLE = f"""
+:root {{ color-scheme: light dark; --ink: #1c2330; --dim: #5d6778; --line: #d9dee7; --ground: #fff; --good: #12805c;
+  --bad: #b42318; {_series(_LIGHT)} }}
+@media (prefers-color-scheme: dark) {{ :root {{ --ink: #e6e9ef; --dim: #98a2b3; --line: #344054; --ground: #12161f;
+  --good: #4cc38a; --bad: #ff7b72; {_series(_DARK)} }} }}
+body {{ font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 1200px;
+  margin: 2rem auto; padding: 0 1rem; overflow-wrap: break-word; }}
+h1 {{ font-size: 1.5rem; }} h2 {{ font-size: 1.15rem; margin-top: 2.2rem; border-bottom: 1px solid var(--line); }}
+.wide {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }}
+th, td {{ text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }}
+td.number, th.number {{ text-align: right; }} td.number {{ white-space: nowrap; }} td.missing {{ white-space: normal; }}
+.measures th:first-child, .measures td:first-child {{ position: sticky; left: 0; background: var(--ground);
+  min-width: 13rem; }}
+.misses td:first-child {{ white-space: nowrap; }} .misses td:nth-child(2) {{ min-width: 14rem; }}
+.misses td:last-child {{ min-width: 16rem; }}
+.dim, .missing {{ color: var(--dim); fill: var(--dim); }} small {{ font-size: .87em; }}
+.plots {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px), 1fr)); gap: 1.5rem; }}
+figure {{ margin: 0; }} figcaption {{ font-weight: 600; margin-bottom: .3rem; }} svg {{ width: 100%; height: auto; }}
+svg text {{ font: 12px system-ui, sans-serif; fill: var(--ink); }} svg .axis, svg .missing {{ fill: var(--dim); }}
+svg .grid {{ stroke: var(--line); }} svg .bar {{ fill: var(--series-1); }} svg .interval {{ stroke: var(--ink); }}
+.legend {{ list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .1rem 1rem; margin: .2rem 0 0;
+  font-size: 13px; }}
+.legend i {{ display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px; }}
+.passed {{ color: var(--good); }} .failed {{ color: var(--bad); }} code {{ font-size: .92em; }}
+@media (max-width: 640px) {{ .what, .misses th {{ display: none; }} .misses td {{ display: block; border: 0; }}
+  .misses tr {{ display: block; border-bottom: 1px solid var(--line); }}
+  .measures th:first-child, .measures td:first-child, .misses td:nth-child(n) {{ min-width: 0; }} }}
+@media print {{ body {{ max-width: none; margin: 0; }} figure, tr {{ break-inside: avoid; }} }}
 """
 
 
@@ -91,7 +109,7 @@ def _where(step: frozenset[str], run: Run) -> str:
 
 def _about(found: Report) -> str:
     open_to_all = ", every tool open to everyone" if found.open else ""
-    fixtures = " ".join(str(found.fixtures.get(key, "")) for key in ("file", "digest"))
+    fixtures = f"{found.fixtures.get('file', '')} ({str(found.fixtures.get('digest', ''))[:_DIGEST]})"
     return escape(
         f"{len(found.tasks):,} tasks of {fixtures}; catalog {found.catalog_version}{open_to_all}; tokens as "
         f"{found.encoding} counts them; intervals are 95%."
@@ -103,23 +121,59 @@ def _section(title: str, body: str) -> str:
 
 
 def _measures(found: Report) -> str:
+    """Show each measure that some arm has, and below the table why the others are not there."""
+    taken = [one for one in MEASURES if any(arm.by_slice[EVERYTHING][one.name].value is not None for arm in found.arms)]
     head = "".join(f'<th class="number">{escape(one.arm.name)}</th>' for one in found.arms)
     rows = (
-        f"<tr><td>{measure.name}<br><span class=dim>{escape(measure.definition)}</span></td>"
-        + "".join(_cell(measure, one.by_slice[EVERYTHING][measure.name]) for one in found.arms)
+        f'<tr><td>{measure.name}<br><small class="dim what">{escape(measure.definition)}</small></td>'
+        + "".join(_cell(measure, one) for one in found.arms)
         + "</tr>"
-        for measure in MEASURES
+        for measure in taken
     )
-    return f"<table><tr><th>Measure</th>{head}</tr>{''.join(rows)}</table>"
+    return f"{_table('measures', f'<tr><th>Measure</th>{head}</tr>', rows)}{_compared(found)}{_untaken(found)}"
 
 
-def _cell(measure: Measure, one: Measured) -> str:
+def _compared(found: Report) -> str:
+    first = escape(found.arms[0].arm.name)
+    said = f"By task: the mean difference from {first} on the same tasks, where its interval leaves 0 out."
+    return f'<p class="dim">{said}</p>' if len(found.arms) > 1 else ""
+
+
+def _untaken(found: Report) -> str:
+    reasons: dict[str, list[Measure]] = {}
+    for measure in MEASURES:
+        if all(one.by_slice[EVERYTHING][measure.name].value is None for one in found.arms):
+            reasons.setdefault(str(found.arms[0].by_slice[EVERYTHING][measure.name].reason), []).append(measure)
+    return "".join(
+        f'<p class="dim">Not measured, since {escape(why)}: '
+        f"{', '.join(f'{one.name} ({escape(one.definition)})' for one in measures)}.</p>"
+        for why, measures in reasons.items()
+    )
+
+
+def _cell(measure: Measure, arm: ArmReport) -> str:
+    one = arm.by_slice[EVERYTHING][measure.name]
     if one.value is None:
-        return f'<td class="number missing">not measured<br>{escape(one.reason or "")}</td>'
-    interval = (
-        "" if one.low == one.high else f"<br><span class=dim>{measure.said(one.low)} to {measure.said(one.high)}</span>"
-    )
-    return f'<td class="number">{measure.said(one.value)}{interval}</td>'
+        return f'<td class="number missing"><small>{escape(one.reason or "")}</small></td>'
+    interval = "" if one.low == one.high else f"{measure.said(one.low)} to {measure.said(one.high)}"
+    lines = [measure.said(one.value), *([f'<small class="dim">{interval}</small>'] if interval else [])]
+    # A difference that chance may have made is not shown: its interval has a 0 in it. Of times it would be their mean,
+    # whichever percentile the row is about.
+    gap = arm.against_first.get(measure.name)
+    if gap is not None and measure.unit is not Unit.MS and (gap.low > 0 or gap.high < 0):
+        lines.append(_difference(measure, gap))
+    return f'<td class="number">{"<br>".join(lines)}</td>'
+
+
+def _difference(measure: Measure, gap: Difference) -> str:
+    better = (gap.value > 0) is (measure.better is Better.HIGHER)
+    sign = "+" if gap.value > 0 else "\N{MINUS SIGN}"
+    return f'<small class="{"passed" if better else "failed"}">{sign}{measure.said(abs(gap.value))} by task</small>'
+
+
+def _table(kind: str, head: str, rows: Iterable[str]) -> str:
+    """Return a table that is scrolled by itself where it is wider than the page."""
+    return f'<div class="wide"><table class="{kind}">{head}{"".join(rows)}</table></div>'
 
 
 def _thresholds(found: Report) -> str:
@@ -131,7 +185,7 @@ def _thresholds(found: Report) -> str:
         for one in found.thresholds
     )
     head = '<tr><th>Measure</th><th>Slice</th><th class="number">Value</th><th></th></tr>'
-    return f"<table>{head}{''.join(rows)}</table>" if found.thresholds else ""
+    return _table("thresholds", head, rows) if found.thresholds else ""
 
 
 def _regressions(found: Report) -> str:
@@ -142,125 +196,20 @@ def _regressions(found: Report) -> str:
     )
     numbers = "".join(f"<th class=number>{name}</th>" for name in ("Baseline", "Now", "By task"))
     head = f"<tr><th>Measure</th>{numbers}</tr>"
-    return f"<table>{head}{''.join(rows)}</table>" if found.regressions else ""
+    return _table("regressions", head, rows) if found.regressions else ""
 
 
 def _plots(found: Report) -> str:
-    drawn = [(title, plot) for title, draw in _PLOTS if (plot := draw(found))]
-    return f'<div class="plots">{"".join(f"<figure><figcaption>{t}</figcaption>{p}</figure>" for t, p in drawn)}</div>'
-
-
-def _recall_at(found: Report) -> str:
-    series = [
-        Series(
-            name=one.arm.name,
-            points=[(k, value) for k, both in one.at.items() if (value := both["candidate_recall"].value) is not None],
-        )
-        for one in found.arms
-    ]
-    return lines("Recall at k", Axis(label="k", high=20), Axis(label="recall", share=True), _drawable(series))
-
-
-def _tokens_against_recall(found: Report) -> str:
-    swept = [
-        (one.tokens, one.candidate_recall, f"{one.value:g}")
-        for one in found.sweep
-        if one.tokens is not None and one.candidate_recall is not None
-    ]
-    arms = [(*_both(one), one.arm.name) for one in found.arms]
-    placed = [(tokens, recall, name) for tokens, recall, name in arms if tokens is not None and recall is not None]
-    most = max((tokens for tokens, *_ in (*swept, *placed)), default=0.0)
-    if not most:
-        return ""
-    series = [Series(name=name, points=[(tokens, recall)]) for tokens, recall, name in placed]
-    if swept:
-        bend = knee(found.sweep)
-        name = f"by {found.sweep[0].setting}" + (f", knee at {bend.value:g}" if bend else "")
-        series.insert(0, Series(name=name, points=[one[:2] for one in swept], labels=_ends([one[2] for one in swept])))
-    return lines(
-        "Tokens against recall", Axis(label="tokens", high=round_up(most)), Axis(label="recall", share=True), series
-    )
-
-
-def _ends(labels: Sequence[str]) -> list[str]:
-    """Name the first and the last point; those between lie too close to be told apart."""
-    return [label if place in (0, len(labels) - 1) else "" for place, label in enumerate(labels)]
-
-
-def _both(one: ArmReport) -> tuple[float | None, float | None]:
-    everything = one.by_slice[EVERYTHING]
-    return everything["definition_tokens"].value, everything["candidate_recall"].value
-
-
-def _calibration(found: Report) -> str:
-    bins = calibration(found.tasks, found.arms[0].arm.runs)
-    if len(bins) < 2:
-        return ""
-    own = Series(name=found.arms[0].arm.name, points=[one[:2] for one in bins], labels=[str(one[2]) for one in bins])
-    ideal = Series(name="as sure as right", points=[(0, 0), (1, 1)], dashed=True)
-    return lines(
-        "Calibration",
-        Axis(label="confidence that a tool fits", share=True),
-        Axis(label="a tool fits", share=True),
-        [own, ideal],
-    )
-
-
-def _latency(found: Report) -> str:
-    times = {one.arm.name: sorted(run.ms for run in one.arm.runs if run.ms is not None) for one in found.arms}
-    most = max((own[-1] for own in times.values() if own), default=0.0)
-    series = [
-        Series(name=name, points=[(own[round(q / 20 * (len(own) - 1))], q / 20) for q in range(21)])
-        for name, own in times.items()
-        if own
-    ]
-    return (
-        lines("Latency", Axis(label="ms", high=round_up(most)), Axis(label="tasks", share=True), series) if most else ""
-    )
-
-
-def _exposure(found: Report) -> str:
-    rows = [(one.arm.name, one.by_slice[EVERYTHING]["denied_exposure"]) for one in found.arms]
-    high = max((one.value for _, one in rows if one.value is not None), default=0.0)
-    note = "not measured"
-    return bars(
-        "Exposure",
-        Axis(label="", high=max(1.0, high)),
-        [Bar(name=n, value=one.value, note="" if one.value is not None else note) for n, one in rows],
-    )
-
-
-_PLOTS: tuple[tuple[str, Callable[[Report], str]], ...] = (
-    ("Recall at k, limit and abstention lifted", _recall_at),
-    ("Tokens of the served definitions against recall as served", _tokens_against_recall),
-    ("Calibration of the first arm (number of tasks beside each point)", _calibration),
-    ("Time from the task to the selection, cumulated", _latency),
-    ("Canary strings of denied tools that were found", _exposure),
-)
+    return _drawn((title, plot) for title, draw in FIGURES if (plot := draw(found)))
 
 
 def _slices(found: Report) -> str:
-    first = found.arms[0].by_slice
-    dimensions: dict[str, list[str]] = {}
-    for name in first:
-        dimension, colon, _ = name.partition(":")
-        if colon:
-            dimensions.setdefault(dimension, []).append(name)
-    drawn = "".join(
-        f"<figure><figcaption>Recall as served by {dimension}</figcaption>"
-        f"{bars(dimension, _SHARE, _bars(names, first))}</figure>"
-        for dimension, names in dimensions.items()
-    )
+    return _drawn(slice_figures(found.arms[0].by_slice))
+
+
+def _drawn(figures: Iterable[tuple[str, str]]) -> str:
+    drawn = "".join(f"<figure><figcaption>{title}</figcaption>{plot}</figure>" for title, plot in figures)
     return f'<div class="plots">{drawn}</div>' if drawn else ""
-
-
-def _bars(names: Sequence[str], by_slice: Mapping[str, Mapping[str, Measured]]) -> list[Bar]:
-    found = []
-    for name in names:
-        one = by_slice[name]["candidate_recall"]
-        note = f"({one.n})" if one.value is not None else one.reason or ""
-        found.append(Bar(name=name.partition(":")[2], value=one.value, low=one.low, high=one.high, note=note))
-    return found
 
 
 def _misses(found: Report) -> str:
@@ -269,13 +218,10 @@ def _misses(found: Report) -> str:
         for task, run in zip(found.tasks, found.arms[0].arm.runs, strict=True)
         if (why := missed(task, run)) is not None
     ]
-    rows = "".join(
+    rows = (
         f"<tr><td><code>{escape(task.task_id)}</code></td><td>{escape(task.task[:300])}</td><td>{escape(why)}</td></tr>"
         for task, why in own[:_MISSES]
     )
-    more = f"<p class=dim>{len(own) - _MISSES:,} more are in the JSON.</p>" if len(own) > _MISSES else ""
-    return f"<table><tr><th>Task</th><th></th><th>Why</th></tr>{rows}</table>{more}" if own else "<p>None.</p>"
-
-
-def _drawable(series: Iterable[Series]) -> list[Series]:
-    return [one for one in series if one.points]
+    more = f'<p class="dim">{len(own) - _MISSES:,} more are in the JSON.</p>' if len(own) > _MISSES else ""
+    head = "<tr><th>Task</th><th>What it asks</th><th>Why</th></tr>"
+    return f"{_table('misses', head, rows)}{more}" if own else "<p>None.</p>"

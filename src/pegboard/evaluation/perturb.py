@@ -79,8 +79,13 @@ def taken_away(task: Fixture, context: RuntimeContext, visible: Visible) -> Fixt
     return None
 
 
-def of_another(task: Fixture, other: RuntimeContext, visible: Visible) -> Fixture:
-    """Return the task as another caller asks it: what they may not use is forbidden, and never right."""
+def of_another(task: Fixture, other: RuntimeContext, visible: Visible) -> Fixture | None:
+    """Return the task as another caller asks it: what they may not use is forbidden, and never right.
+
+    None where the task forbids what they may use: whether it is right for them, nobody has labelled.
+    """
+    if not task.forbidden.isdisjoint(visible(other)):
+        return None
     found = _relabelled(task, other, visible) or replace(task, principal=other, profile=None, stage=other.stage)
     return replace(found, task_id=f"{task.task_id}~as-{other.principal}")
 

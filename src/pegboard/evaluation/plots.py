@@ -1,6 +1,6 @@
 """Plots: figures drawn as SVG text, for a page that needs nothing but itself. Every plot says in words what it shows.
 
-Colours are the page's own variables (`--series-1` and so on), so that they follow a dark or a light page.
+Colours are the page's own variables (`--series-1` to `--series-8`), so that they follow a dark or a light page.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ __all__ = ["Axis", "Bar", "Series", "bars", "lines", "round_up"]
 _WIDTH, _HEIGHT = 460, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 16, 12, 44
 _TICKS = 4
+_COLOURS = 8
 _BAR_HEIGHT, _BAR_LEFT = 20, 170
 
 
@@ -36,12 +37,20 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """Points of one colour, joined by a line in the order given; `labels` stand beside them where there are any."""
+    """Points of one colour, joined by a line in the order given; `labels` stand beside them where there are any.
+
+    Without a colour it is a dashed line to compare with.
+    """
 
     name: str
     points: Sequence[tuple[float, float]]
     labels: Sequence[str] = ()
-    dashed: bool = False
+    colour: int | None = 0
+
+    @property
+    def paint(self) -> str:
+        """Return the page's variable for its colour."""
+        return "var(--dim)" if self.colour is None else f"var(--series-{self.colour % _COLOURS + 1})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +72,7 @@ def round_up(value: float) -> float:
 
 def lines(title: str, x: Axis, y: Axis, series: Sequence[Series]) -> str:
     """Draw series over two axes."""
-    parts = [*_grid(x, y), *(part for number, one in enumerate(series) for part in _drawn(one, number, x, y))]
+    parts = [*_grid(x, y), *(part for one in series for part in _drawn(one, x, y))]
     said = "; ".join(f"{one.name}: {', '.join(f'{x.said(a)} → {y.said(b)}' for a, b in one.points)}" for one in series)
     return _figure(title, said, _WIDTH, _HEIGHT, parts) + _legend(series)
 
@@ -92,14 +101,13 @@ def _grid(x: Axis, y: Axis) -> list[str]:
     return parts
 
 
-def _drawn(one: Series, number: int, x: Axis, y: Axis) -> list[str]:
+def _drawn(one: Series, x: Axis, y: Axis) -> list[str]:
     places = [_at(x.place(a), y.place(b)) for a, b in one.points]
-    colour = f"var(--series-{number % 4 + 1})"
     path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
-    dashes = ' stroke-dasharray="4 4"' if one.dashed else ""
-    parts = [f'<polyline fill="none" stroke="{colour}" stroke-width="2"{dashes} points="{path}"/>']
-    if not one.dashed:
-        parts += [f'<circle r="3" fill="{colour}" cx="{a:.1f}" cy="{b:.1f}"/>' for a, b in places]
+    dashes = ' stroke-dasharray="4 4"' if one.colour is None else ""
+    parts = [f'<polyline fill="none" stroke="{one.paint}" stroke-width="2"{dashes} points="{path}"/>']
+    if one.colour is not None:
+        parts += [f'<circle r="3" fill="{one.paint}" cx="{a:.1f}" cy="{b:.1f}"/>' for a, b in places]
     # Beside the point, and inside the plot where the point lies at its edge.
     parts += [
         _text(a - 5 if a > _WIDTH - 80 else a + 5, max(b - 5, _TOP + 14), label, "end" if a > _WIDTH - 80 else "start")
@@ -142,8 +150,5 @@ def _figure(title: str, said: str, width: int, height: int, parts: Sequence[str]
 def _legend(series: Sequence[Series]) -> str:
     if len(series) < 2:
         return ""
-    items = "".join(
-        f'<li><i style="background:var(--series-{number % 4 + 1})"></i>{escape(one.name)}</li>'
-        for number, one in enumerate(series)
-    )
+    items = "".join(f'<li><i style="background:{one.paint}"></i>{escape(one.name)}</li>' for one in series)
     return f'<ul class="legend">{items}</ul>'

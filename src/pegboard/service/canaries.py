@@ -3,16 +3,15 @@
 They are planted in a catalog of its own, in memory: in names, titles, descriptions, schemas, examples and keywords of
 what is hidden from a caller, and in the server and namespace of decoys, copies of the very tools that its tasks are
 about. Then its tasks are asked through the verbs that serve, and selections, payloads for every model API, messages,
-traces, spans, measurements, log lines and errors are read. One canary in them is an exposure (law 2).
+traces, spans, measurements, log lines, errors and the page of a report are read. One canary in them is an exposure
+(law 2).
 
 Source: DESIGN section 11; canary tokens.
 """
 
 import hashlib
-import logging
 import re
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -20,17 +19,24 @@ from pegboard.core.catalog import CatalogEntry
 from pegboard.core.lock import Lock
 from pegboard.core.names import Json, compact_json
 from pegboard.core.revocations import Revocation
+from pegboard.engine.selection import Selection
 from pegboard.engine.verdict import ProposedCall
+from pegboard.evaluation.page import page
+from pegboard.evaluation.report import Arm as ArmRuns
+from pegboard.evaluation.report import report
+from pegboard.evaluation.runs import Run
 from pegboard.providers.capabilities import Api
 from pegboard.providers.rendering import render
 from pegboard.service.deployment import Deployment
 from pegboard.service.evaluator import Arm, Asked, Bed, Evaluator
 from pegboard.service.gatekeeper import Gatekeeper
+from pegboard.service.labels import facts
+from pegboard.service.overheard import Overheard
 from pegboard.service.perturbing import redeclared
 from pegboard.service.ports import Listing, TraceStore
 from pegboard.service.published import Catalog
 from pegboard.service.selector import Request, Selector
-from pegboard.service.telemetry import QUIET, Key, Measure, Operation, Span, Telemetry, Value
+from pegboard.service.telemetry import Telemetry
 from pegboard.service.tracing import TraceWriter
 
 __all__ = ["Build", "Rehearsal", "exposure", "found_in", "planted"]
@@ -97,12 +103,12 @@ def planted(entries: Sequence[CatalogEntry], lock: Lock, hidden: Collection[str]
     return Planted(entries=(*kept, *decoys), lock=lock.granting(granted))
 
 
-async def exposure(
-    build: Build, bed: Bed, lock: Lock, deployment: Deployment, asked: Sequence[Asked]
-) -> dict[str, int]:
+async def exposure(build: Build, bed: Bed, deployment: Deployment, asked: Sequence[Asked]) -> dict[str, int]:
     """Return by task id how many different canaries were found in what its selection and calls produced.
 
-    A sample: the first tasks of the first callers, who are told apart by what they may see.
+    The arm's own tools, lock, templates and policies hide; what else a *deployment* says is as it is served. A sample:
+    the first tasks of the first callers, who are told apart by what they may see. All tools are the same for every
+    task, so of that arm one task of each.
     """
     callers: dict[str, list[Asked]] = {}
     for one in asked:
@@ -111,7 +117,7 @@ async def exposure(
             callers.setdefault(seen.digest, []).append(one)
     found: dict[str, int] = {}
     for tasks in callers.values():
-        found |= await _rehearsed(build, bed, lock, deployment, tasks[:_TASKS])
+        found |= await _rehearsed(build, bed, deployment, tasks[: 1 if bed.arm.all_tools else _TASKS])
     return found
 
 
@@ -120,29 +126,59 @@ def found_in(texts: Iterable[str]) -> set[str]:
     return {word for text in texts for word in _CANARY.findall(text.lower())}
 
 
-async def _rehearsed(
-    build: Build, bed: Bed, lock: Lock, deployment: Deployment, tasks: Sequence[Asked]
-) -> dict[str, int]:
-    all_entries = bed.view.snapshot.entries
+async def _rehearsed(build: Build, bed: Bed, deployment: Deployment, tasks: Sequence[Asked]) -> dict[str, int]:
+    all_entries, policy = bed.view.snapshot.entries, bed.view.policy
     seen = bed.view.see(tasks[0].context, bed.revocations)
     visible = {all_entries[row].tool_id for row in seen.eligible.rows.tolist()}
     about = {tool for one in tasks for tool in one.task.accepted}
     entries = _some(all_entries, visible, about)
     hidden = [entry.tool_id for entry in entries if entry.tool_id not in visible]
-    made, heard = planted(entries, lock, hidden, about), _Overheard()
-    system = build(replace(deployment, selection=bed.arm.selection), heard)
+    made, heard = planted(entries, policy.lock, hidden, about), Overheard()
+    arm = replace(deployment, selection=bed.arm.selection, templates=policy.templates, layer=policy.layer)
+    system = build(arm, heard)
     system.catalog.lock_file.write(made.lock)
     now = system.catalog.clock.now()
     # What is halted is hidden for that reason here too.
     for target in bed.revocations.targets:
         await system.catalog.policies.halt(Revocation(target=target, why="rehearsed", by="rehearsal", since=now))
     await system.catalog.publish(_listings(made.entries, now), by="rehearsal")
-    own = await system.evaluator.bed(Arm(name=bed.arm.name, selection=bed.arm.selection, channels=bed.arm.channels))
-    found: dict[str, int] = {}
+    own = await system.evaluator.bed(
+        Arm(name=bed.arm.name, selection=bed.arm.selection, all_tools=bed.arm.all_tools, target=bed.arm.target)
+    )
+    found: dict[str, set[str]] = {}
+    runs: list[Run] = []
+    given: list[Selection] = []
     for number, one in enumerate(tasks):
-        asked_for = hidden[number % len(hidden)] if hidden else None
-        found[one.task.task_id] = len(found_in([text async for text in _produced(system, own, one, asked_for, heard)]))
-    return found
+        requests = [_request(own, one)]
+        if hidden:
+            # Asked for by its own id, a hidden tool is no nearer.
+            requests.append(Request(tasks=(hidden[number % len(hidden)],)))
+        produced = _produced(system, own, one, requests, heard, runs, given)
+        found[one.task.task_id] = found_in([text async for text in produced])
+    of_all = found_in([*_payloads(given), _page(own, tasks, runs)])
+    return {task_id: len(canaries | of_all) for task_id, canaries in found.items()}
+
+
+def _request(bed: Bed, asked: Asked) -> Request:
+    """Return what a caller sends in this arm: the task, or every tool that it may use."""
+    if not bed.arm.all_tools:
+        return Request(tasks=(asked.task.task,))
+    rows = bed.view.see(asked.context, bed.revocations).eligible.rows.tolist()
+    return Request(tasks=(), require=tuple(bed.view.snapshot.entries[row].tool_id for row in rows))
+
+
+def _payloads(given: Sequence[Selection]) -> Iterator[str]:
+    """Render all tools that one caller was given for every model API, each once: a schema takes milliseconds."""
+    tools = {one.tool.tool_id: one for each in given for one in each.tools}
+    for api in Api if given else ():
+        yield compact_json(render(replace(given[0], tools=tuple(tools.values())), api).to_json())
+
+
+def _page(bed: Bed, tasks: Sequence[Asked], runs: Sequence[Run]) -> str:
+    """Write the page of what ran; whoever is shown it may be a caller too."""
+    fixtures = [one.task for one in tasks]
+    arm, tools = ArmRuns(name=bed.arm.name, runs=tuple(runs)), facts(bed.view, fixtures)
+    return page(report(fixtures, [arm], tools, catalog_version="", fixtures={}, encoding=bed.view.encoding))
 
 
 def _some(entries: Sequence[CatalogEntry], visible: Collection[str], about: Collection[str]) -> list[CatalogEntry]:
@@ -154,79 +190,38 @@ def _some(entries: Sequence[CatalogEntry], visible: Collection[str], about: Coll
 
 
 async def _produced(
-    system: Rehearsal, bed: Bed, asked: Asked, hidden: str | None, heard: "_Overheard"
+    system: Rehearsal,
+    bed: Bed,
+    asked: Asked,
+    requests: Sequence[Request],
+    heard: Overheard,
+    runs: list[Run],
+    given: list[Selection],
 ) -> AsyncIterator[str]:
-    """Yield everything that comes of one task, and of asking for one hidden tool by its id."""
+    """Yield everything that comes of one task and its requests; its run and selections are added to the lists."""
     traces: list[str] = []
+    wanted = next(iter(requests[-1].tasks), "")
     with heard.listening():
-        for task in filter(None, (asked.task.task, hidden)):
+        for request in requests:
             try:
-                selection, _ = await system.selector.select(Request(tasks=(task,)), asked.context)
-                call = ProposedCall(tool=hidden or task, arguments={}, selection_id=selection.selection_id)
+                selection, _ = await system.selector.select(request, asked.context)
+                call = ProposedCall(tool=wanted, arguments={}, selection_id=selection.selection_id)
                 answer = await system.gatekeeper.check(call, asked.context)
             except Exception as error:  # noqa: BLE001 - whatever a fault says is read like everything else
                 yield f"{type(error).__name__}: {error}"
                 continue
             yield compact_json(selection.to_json())
             yield compact_json(answer.to_json())
-            for api in Api:
-                yield compact_json(render(selection, api).to_json())
+            given.append(selection)
             traces += filter(None, (selection.trace_id, answer.trace_id))
         async for run in system.evaluator.run(bed, [asked], {}):
+            runs.append(run)
             yield compact_json(run.to_json())
         await system.writer.flush()
     for trace_id in traces:
         yield (await system.store.trace(trace_id) or b"").decode()
     for text in heard.said:
         yield text
-
-
-class _Overheard:
-    """`Telemetry` that keeps what spans and measurements say, and log lines."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-        self.within, self.carrier = QUIET.within, QUIET.carrier
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Hear the log of everything for a while, from the beginning."""
-        self.said.clear()
-        root, ours = logging.getLogger(), logging.getLogger("pegboard")
-        handler, level = _Handler(self.said), ours.level
-        root.addHandler(handler)
-        ours.setLevel(logging.DEBUG)
-        try:
-            yield
-        finally:
-            ours.setLevel(level)
-            root.removeHandler(handler)
-
-    def about(self, target: str) -> None:
-        self.said.append(target)
-
-    def note(self, attributes: Mapping[Key, Value]) -> None:
-        self.said.append(repr(attributes))
-
-    def fail(self, kind: str) -> None:
-        self.said.append(kind)
-
-    @contextmanager
-    def span(self, operation: Operation, target: str | None, attributes: Mapping[Key, Value]) -> Iterator[Span]:
-        self.said.append(f"{operation} {target} {attributes!r}")
-        yield self
-
-    def measure(self, measure: Measure, value: float, attributes: Mapping[Key, Value]) -> None:
-        self.said.append(f"{measure} {value} {attributes!r}")
-
-
-class _Handler(logging.Handler):
-    def __init__(self, said: list[str]) -> None:
-        super().__init__(logging.DEBUG)
-        self._said = said
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._said.append(self.format(record))
 
 
 def _with_canaries(entry: CatalogEntry) -> CatalogEntry:

@@ -1,42 +1,44 @@
 """Evaluate: ask labelled tasks of several arms, all in one run, and note what each gave.
 
-An arm is a way to select: the deployment's own settings, all tools, or what `[arms.NAME]` changes of them, a former
-catalog version or another lock among it. Nothing here is put on record, and nothing that is served is touched.
+An arm is a way to select: the deployment's own settings, all tools, or what `[arms.NAME]` changes of them, the catalog,
+the lock, the policies and the encoders among it. Nothing here is put on record, and nothing that is served is touched.
 
 Source: DESIGN section 11.
 """
 
-from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from anyio import to_thread
 
+from pegboard.core.catalog import CatalogEntry
 from pegboard.core.context import RuntimeContext
 from pegboard.core.layer import Layer
 from pegboard.core.lock import Lock
 from pegboard.core.names import Json, compact_json
+from pegboard.core.policy import AccessTemplate
 from pegboard.core.revocations import Revocations
+from pegboard.core.snapshot import Snapshot
 from pegboard.engine.asking import Ask, SelectionSettings
 from pegboard.engine.schemas import Compiled, Validators
 from pegboard.engine.select import select
 from pegboard.engine.selection import Outcome, Selection, Why
 from pegboard.engine.view import Seen, View
-from pegboard.evaluation.checks import Labelled, Problem, problems
-from pegboard.evaluation.fixtures import Fixture, with_ids
+from pegboard.evaluation.fixtures import Fixture
 from pegboard.evaluation.measures import MEASURES, measured
 from pegboard.evaluation.runs import KEPT_RANKS, Run
-from pegboard.evaluation.slices import ToolFacts
 from pegboard.evaluation.sweeps import Point
 from pegboard.providers.capabilities import Api
 from pegboard.providers.rendering import render
 from pegboard.retrieval.query import Query, analyse
-from pegboard.service.models import Hand, ModelServer, in_the_loop
+from pegboard.service.encoding import Encoders
+from pegboard.service.models import Calling, Hand, ModelServer, in_the_loop, recorded
 from pegboard.service.published import Catalog
+from pegboard.service.ranked import ranked
 
-__all__ = ["Arm", "Asked", "Bed", "Evaluator", "facts", "identified", "problems_of"]
+__all__ = ["Arm", "Asked", "Bed", "Calls", "Evaluator"]
 
 _RANKED = frozenset({Why.RANKED, Why.EXACT})
 _SWEPT = [one for name in ("candidate_recall", "definition_tokens") for one in MEASURES if one.name == name]
@@ -52,20 +54,19 @@ class Arm:
     """Everything eligible is served, whatever the task."""
     version: int | None = None
     """The number of a former catalog version; None: what is served now."""
+    entries: tuple[CatalogEntry, ...] | None = None
+    """The tools of another catalog in place of those that are served."""
     lock: Lock | None = None
     """Another lock than the present one."""
+    templates: Mapping[str, AccessTemplate] | None = None
+    """Other access templates than the deployment's."""
     layers: tuple[Layer, ...] | None = None
     """The policies beside the attributes, none or one, in place of the deployment's; None: the deployment's own."""
-    channels: tuple[str, ...] | None = None
-    """The vector channels that rank; None: all that there are."""
+    encoders: Encoders | None = None
+    """What ranks beside words, in place of the deployment's."""
     target: Api | None = None
     """The model API that definitions are counted for; None: as MCP lists them."""
     said: Mapping[str, Json] = field(default_factory=dict)
-
-    @property
-    def differs(self) -> bool:
-        """Say whether it selects from something else than what is served."""
-        return (self.version, self.lock, self.layers) != (None, None, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -75,6 +76,8 @@ class Bed:
     arm: Arm
     view: View
     revocations: Revocations
+    catalog: Catalog
+    """What made the view, and encodes tasks for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +86,10 @@ class Asked:
 
     task: Fixture
     context: RuntimeContext
+
+
+Calls = Callable[[Asked], Calling]
+"""Says what answers the calls that a model makes for a task."""
 
 
 class Evaluator:
@@ -98,23 +105,39 @@ class Evaluator:
         Raises:
             StoreError: There is no such catalog version.
         """
-        published, revocations = await self._catalog.current(), await self._catalog.revocations()
-        view = published.view
-        if arm.differs:
-            snapshot = view.snapshot if arm.version is None else await self._catalog.snapshots.load(arm.version)
-            policy = view.policy if arm.lock is None else self._catalog.policy(arm.lock)
-            if arm.layers is not None:
-                policy = replace(policy, layer=next(iter(arm.layers), None))
-            view = await self._catalog.view(snapshot, policy, index=True)
-        return Bed(arm=arm, view=view, revocations=revocations)
+        view, revocations = (await self._catalog.current()).view, await self._catalog.revocations()
+        snapshot, policy, catalog = view.snapshot, view.policy, self._catalog
+        if arm.version is not None:
+            snapshot = await catalog.snapshots.load(arm.version)
+        if arm.entries is not None:
+            snapshot = Snapshot.of(snapshot.number + 1, arm.entries)
+        if arm.lock is not None:
+            policy = replace(policy, lock=arm.lock)
+        if arm.templates is not None:
+            policy = replace(policy, templates=arm.templates)
+        if arm.layers is not None:
+            policy = replace(policy, layer=next(iter(arm.layers), None))
+        if arm.encoders is not None:
+            catalog = catalog.ranked_by(arm.encoders)
+        if (snapshot, policy, catalog) != (view.snapshot, view.policy, self._catalog):
+            view = await catalog.view(snapshot, policy, index=True)
+        return Bed(arm=arm, view=view, revocations=revocations, catalog=catalog)
 
     async def run(
-        self, bed: Bed, tasks: Sequence[Asked], done: Mapping[str, Run], model: ModelServer | None = None
+        self,
+        bed: Bed,
+        tasks: Sequence[Asked],
+        done: Mapping[str, Run],
+        model: ModelServer | None = None,
+        calls: Calls = lambda asked: recorded(asked.task),
     ) -> AsyncIterator[Run]:
-        """Yield a run of each task in order; those of *done* are given back as they are, the others put to *model*."""
+        """Yield a run of each task in order; those of *done* are given back as they are.
+
+        The others are put to *model*, and *calls* says what answers the calls that it makes for a task.
+        """
         for asked in tasks:
             run = done.get(asked.task.task_id)
-            yield await self._one(bed, asked, model) if run is None else run
+            yield await self._one(bed, asked, model, calls) if run is None else run
 
     async def sweep(
         self, bed: Bed, tasks: Sequence[Asked], setting: str, values: Sequence[float]
@@ -133,20 +156,22 @@ class Evaluator:
             recall, tokens = (measured(one, fixtures, runs).value for one in _SWEPT)
             yield Point(setting=setting, value=value, candidate_recall=recall, tokens=tokens)
 
-    async def _one(self, bed: Bed, asked: Asked, model: ModelServer | None) -> Run:
+    async def _one(self, bed: Bed, asked: Asked, model: ModelServer | None, calls: Calls) -> Run:
         clock = self._catalog.clock
         began = clock.ticks()
         query = await self._query(bed, asked.task.task)
         analysed = clock.ticks() - began
         run = await to_thread.run_sync(lambda: self._selected(bed, asked, query, analysed))
-        return run if model is None else await in_the_loop(model, self._hand(bed, asked, query), run, clock.ticks)
+        if model is None:
+            return run
+        return await in_the_loop(model, self._hand(bed, asked, query, calls(asked)), run, clock.ticks)
 
-    def _hand(self, bed: Bed, asked: Asked, query: Query) -> Hand:
+    def _hand(self, bed: Bed, asked: Asked, query: Query, call: Calling) -> Hand:
         view, revocations = bed.view, _narrowed(bed, asked.task)
         seen = view.see(asked.context, revocations)
-        ids = [view.snapshot.entries[row].tool_id for row in seen.eligible.rows.tolist()]
+        ids = _ids(view, seen.eligible.rows.tolist())
         # All tools are what nothing but their names asks for.
-        ask = Ask(query=analyse(()), require=tuple(ids)) if bed.arm.all_tools else Ask(query=query)
+        ask = Ask(query=analyse(()), require=ids) if bed.arm.all_tools else Ask(query=query)
 
         async def find(task: str, limit: int | None, loaded: Sequence[str]) -> Selection:
             more = Ask(query=await self._query(bed, task), limit=limit, loaded=tuple(loaded))
@@ -162,24 +187,22 @@ class Evaluator:
             namespaces={view.snapshot.entries[row].namespace for row in seen.eligible.rows.tolist()},
             find=find,
             schema=schema,
+            call=call,
         )
 
     async def _query(self, bed: Bed, task: str) -> Query:
-        index = bed.view.index
-        known = tuple(index.channels) if index is not None and not bed.arm.all_tools else ()
-        channels = tuple(name for name in known if bed.arm.channels is None or name in bed.arm.channels)
-        return analyse((task,), await self._catalog.encoders.tasks((task,), channels))
+        return await bed.catalog.encoders.query((task,), None if bed.arm.all_tools else bed.view.index)
 
     def _selected(self, bed: Bed, asked: Asked, query: Query, analysed_s: float) -> Run:
-        clock, view = self._catalog.clock, bed.view
+        clock = self._catalog.clock
         revocations = _narrowed(bed, asked.task)
         began = clock.ticks()
-        seen = view.see(asked.context, revocations)
+        seen = bed.view.see(asked.context, revocations)
         if bed.arm.all_tools:
-            return _everything(view, seen, asked.task, (clock.ticks() - began) * 1e3)
-        selection = self._select(bed, Ask(query=query), asked.context, revocations)
+            return _everything(bed.view, seen, asked.task, (clock.ticks() - began) * 1e3)
+        view, ranking = ranked(bed.view, seen, query, max(KEPT_RANKS, bed.arm.selection.limit))
+        selection = self._select(replace(bed, view=view), Ask(query=query), asked.context, revocations)
         took_ms = (clock.ticks() - began + analysed_s) * 1e3
-        ranking = _ranking(view, seen, query)
         tokens, all_tokens = self._tokens(bed.arm, selection), view.all_tokens(seen)
         return Run(
             task_id=asked.task.task_id,
@@ -187,7 +210,7 @@ class Evaluator:
             cause=None if selection.cause is None else str(selection.cause),
             loaded=tuple(one.tool.tool_id for one in selection.tools),
             ranked=tuple(one.tool.tool_id for one in selection.tools if one.why in _RANKED),
-            ranking=ranking,
+            ranking=None if ranking is None else _ids(view, ranking.rows[:KEPT_RANKS].tolist()),
             tokens=tokens,
             # Of everything eligible only the form of MCP was counted beforehand.
             tokens_all_tools=all_tokens if bed.arm.target is None else None,
@@ -207,49 +230,6 @@ class Evaluator:
         return self._catalog.deployment.count_tokens(compact_json(payload)) if payload else 0
 
 
-def identified(tasks: Sequence[Fixture], view: View) -> tuple[Fixture, ...]:
-    """Return the tasks with ids where they say `namespace/name` and one tool answers to it."""
-    entries = view.snapshot.entries
-    known = {entry.tool_id for entry in entries}
-    named = Counter(f"{entry.namespace}/{entry.name}" for entry in entries)
-    ids = {
-        name: entry.tool_id
-        for entry in entries
-        if (name := f"{entry.namespace}/{entry.name}") not in known and named[name] == 1
-    }
-    return tuple(with_ids(task, ids) for task in tasks)
-
-
-def problems_of(asked: Sequence[Asked], bed: Bed) -> tuple[Problem, ...]:
-    """Return what is wrong with the labels on what an arm selects from."""
-    entries = bed.view.snapshot.entries
-    known = {entry.tool_id for entry in entries}
-    visible: dict[str, set[str]] = {}
-    for one in asked:
-        seen = bed.view.see(one.context, bed.revocations)
-        if seen.digest not in visible:
-            visible[seen.digest] = {entries[row].tool_id for row in seen.eligible.rows.tolist()}
-    return problems(
-        Labelled(task=one.task, known=known, visible=visible[bed.view.see(one.context, bed.revocations).digest])
-        for one in asked
-    )
-
-
-def facts(view: View, tasks: Sequence[Fixture]) -> dict[str, ToolFacts]:
-    """Return what slices are made by, of every tool that a label names."""
-    named = {tool for task in tasks for tool in task.accepted}
-    rows = ((tool, view.snapshot.position(tool)) for tool in sorted(named))
-    return {
-        tool: ToolFacts(
-            name=view.snapshot.entries[row].name,
-            namespace=view.snapshot.entries[row].namespace,
-            risk=str(view.risk(row)),
-        )
-        for tool, row in rows
-        if row is not None
-    }
-
-
 def _narrowed(bed: Bed, task: Fixture) -> Revocations:
     """Let nothing but the task's candidates be eligible, where it names some: the others count as revoked."""
     if task.candidates is None:
@@ -258,17 +238,13 @@ def _narrowed(bed: Bed, task: Fixture) -> Revocations:
     return replace(bed.revocations, targets=bed.revocations.targets | others)
 
 
-def _ranking(view: View, seen: Seen, query: Query) -> tuple[str, ...] | None:
-    """Return the first ids, limit and abstention lifted."""
-    if view.index is None:
-        return None
-    rows = view.index.rank(query, seen.eligible, KEPT_RANKS).rows
-    return tuple(view.snapshot.entries[int(row)].tool_id for row in rows)
+def _ids(view: View, rows: Sequence[int]) -> tuple[str, ...]:
+    return tuple(view.snapshot.entries[row].tool_id for row in rows)
 
 
 def _everything(view: View, seen: Seen, task: Fixture, ms: float) -> Run:
     """Note what all tools are: each of them stands before the model, as if it had been ranked there."""
-    ids = tuple(view.snapshot.entries[int(row)].tool_id for row in seen.eligible.rows)
+    ids = _ids(view, seen.eligible.rows.tolist())
     tokens = view.all_tokens(seen)
     return Run(
         task_id=task.task_id,

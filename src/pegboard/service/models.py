@@ -1,7 +1,8 @@
-"""A model in the loop of an evaluation: it gets a task and what an arm selected, and its calls are judged, never made.
+"""A model in the loop of an evaluation: it gets a task and what an arm selected, and its calls are judged and answered.
 
-Each call that could be made is answered with a sentence that says it was. What counts is which tools the model chose,
-whether its arguments keep to their schemas, and how often it had to search again.
+A call of a loaded tool with valid arguments is answered by what the fixture recorded for the tool, else by a sentence
+that says it was done; or it is made, where a deployment's gate answers. What counts is which tools the model chose,
+whether its arguments keep to their schemas, how often it had to search again, and whether the task was completed.
 
 Source: DESIGN section 11; `providers/conversation.py` for what stands in each request.
 """
@@ -10,17 +11,30 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from pegboard.core.context import RuntimeContext
 from pegboard.core.names import Json
 from pegboard.engine.schemas import Compiled, check_arguments
 from pegboard.engine.selection import Selection
-from pegboard.engine.verdict import Verdict, VerdictKind
+from pegboard.engine.verdict import ProposedCall, Verdict, VerdictKind
 from pegboard.evaluation.fixtures import Fixture
 from pegboard.evaluation.runs import Run
 from pegboard.providers.capabilities import Api
 from pegboard.providers.conversation import Conversation
-from pegboard.providers.turns import Called, CallProposed, Found, SearchAsked
+from pegboard.providers.turns import Answered, Called, CallProposed, Found, SearchAsked
+from pegboard.service.gatekeeper import Gatekeeper
 
-__all__ = ["Hand", "ModelError", "ModelServer", "Said", "Usage", "completed", "in_the_loop"]
+__all__ = [
+    "Calling",
+    "Hand",
+    "ModelError",
+    "ModelServer",
+    "Said",
+    "Usage",
+    "completed",
+    "in_the_loop",
+    "made",
+    "recorded",
+]
 
 _DONE = "It is done."
 
@@ -81,6 +95,12 @@ class Hand:
     """Selects again for a text, a limit, and what is loaded already."""
     schema: Callable[[str], Compiled | None]
     """Returns the schema of a tool by its id."""
+    call: "Calling"
+    """Answers a call of a loaded tool with valid arguments."""
+
+
+Calling = Callable[[str, Json], Awaitable[Answered]]
+"""(tool id, arguments) -> what the call came to, made or not."""
 
 
 @dataclass(slots=True)
@@ -88,8 +108,9 @@ class _Tally:
     """What was counted so far."""
 
     called: list[tuple[str, Json]] = field(default_factory=list)
-    """Valid calls, in order."""
+    """Calls that did what they were made for, in order."""
     calls: int = 0
+    valid: int = 0
     searches: int = 0
     text: str = ""
     cached: int | None = None
@@ -104,8 +125,8 @@ class _Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Judged:
-    """What the gate would say of a call, with no result, since nothing is run."""
+class _Unmade:
+    """What a call is answered that is not made."""
 
     verdict: Verdict
     result: Mapping[str, Json] | None = None
@@ -123,7 +144,7 @@ async def in_the_loop(model: ModelServer, hand: Hand, run: Run, ticks: Callable[
     found = replace(
         run,
         calls=tally.calls,
-        valid_calls=len(tally.called),
+        valid_calls=tally.valid,
         searches=tally.searches,
         tokens_cached=tally.cached,
         tokens_uncached=tally.uncached,
@@ -133,6 +154,29 @@ async def in_the_loop(model: ModelServer, hand: Hand, run: Run, ticks: Callable[
         return replace(run, error=error)
     spent_ms = (ticks() - began) * 1e3 + (run.ms or 0.0)
     return replace(found, end_to_end_ms=spent_ms, completed=completed(hand.task, tally.called, tally.text))
+
+
+def recorded(task: Fixture) -> Calling:
+    """Return what answers calls by the task's own results, and makes none."""
+
+    async def call(tool: str, _: Json) -> Answered:
+        said = task.results.get(tool, _DONE)
+        text: Mapping[str, Json] = {"content": [{"type": "text", "text": said}]}
+        result = text if isinstance(said, str) else said if isinstance(said, Mapping) else {"structuredContent": said}
+        return _Unmade(verdict=Verdict(kind=VerdictKind.ALLOWED), result=result)
+
+    return call
+
+
+def made(gate: Gatekeeper, context: RuntimeContext, conversation: str) -> Calling:
+    """Return what makes calls: through the gate, like any other of this caller, and on record like them."""
+
+    async def call(tool: str, arguments: Json) -> Answered:
+        proposed = ProposedCall(tool=tool, arguments=arguments, conversation=conversation)
+        # The model has the tool of a selection that is not on record; the gate still asks whether it may be used now.
+        return await gate.call(proposed, context, all_listed=True)
+
+    return call
 
 
 def completed(task: Fixture, called: Sequence[tuple[str, Json]], text: str) -> bool:
@@ -146,10 +190,9 @@ def completed(task: Fixture, called: Sequence[tuple[str, Json]], text: str) -> b
     if not task.forbidden.isdisjoint(tools):
         return False
     if task.completed is not None:
-        wanted, says = task.completed.get("called", []), task.completed.get("says", [])
-        left = iter(tools)
-        in_order = isinstance(wanted, list) and all(tool in left for tool in wanted)
-        return in_order and isinstance(says, list) and all(str(one).lower() in text.lower() for one in says)
+        left, said = iter(tools), text.lower()
+        in_order = all(tool in left for tool in task.completed.called)
+        return in_order and all(one.lower() in said for one in task.completed.says)
     if not task.steps:
         return not tools
     stated = task.arguments or {}
@@ -196,6 +239,14 @@ async def _reply(
             path=problem.path,
             constraint=problem.constraint,
         )
-        return Called(proposed=asked, answer=_Judged(verdict=verdict))
-    tally.called.append((asked.tool_id, asked.arguments))
-    return Called(proposed=asked, answer=_Judged(verdict=Verdict(kind=VerdictKind.ALLOWED, message="")), output=_DONE)
+        return Called(proposed=asked, answer=_Unmade(verdict=verdict))
+    tally.valid += 1
+    answer = await hand.call(asked.tool_id, asked.arguments)
+    if _succeeded(answer):
+        tally.called.append((asked.tool_id, asked.arguments))
+    return Called(proposed=asked, answer=answer)
+
+
+def _succeeded(answer: Answered) -> bool:
+    allowed = answer.verdict.kind is VerdictKind.ALLOWED and answer.error is None
+    return allowed and not (answer.result or {}).get("isError", False)

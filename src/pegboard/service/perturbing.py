@@ -17,7 +17,6 @@ from pegboard.core.lock import Lock, LockLine
 from pegboard.core.snapshot import Snapshot
 from pegboard.evaluation.perturb import NOISE, asked_for_hidden, of_another, taken_away
 from pegboard.service.evaluator import Asked, Bed
-from pegboard.service.published import Catalog
 
 __all__ = ["CHANGES", "MORE_TASKS", "PERTURBATIONS", "more_tasks", "perturbed", "redeclared", "stuffed", "updated"]
 
@@ -27,17 +26,16 @@ _HIDDEN_OF_EACH = 10
 _STUFFED_CHARACTERS = 4_000
 
 
-async def perturbed(
-    catalog: Catalog, bed: Bed, lock: Lock, name: str, asked: Sequence[Asked]
-) -> tuple[Bed, list[Asked]]:
+async def perturbed(bed: Bed, name: str, asked: Sequence[Asked]) -> tuple[Bed, list[Asked]]:
     """Return what the arm called *name* selects from, and what it is asked."""
     arm = replace(bed.arm, name=name, said={"perturbed": name})
     if name in NOISE:
         said = [replace(one, task=replace(one.task, task=NOISE[name](one.task.task))) for one in asked]
         return replace(bed, arm=arm), said
-    snapshot = bed.view.snapshot
-    entries, changed = CHANGES[name](snapshot.entries, lock, asked)
-    view = await catalog.view(Snapshot.of(snapshot.number + 1, entries), catalog.policy(changed), index=True)
+    snapshot, policy = bed.view.snapshot, bed.view.policy
+    entries, lock = CHANGES[name](snapshot.entries, policy.lock, asked)
+    changed = Snapshot.of(snapshot.number + 1, entries)
+    view = await bed.catalog.view(changed, replace(policy, lock=lock), index=True)
     return replace(bed, arm=arm, view=view), list(asked)
 
 
@@ -53,7 +51,8 @@ def more_tasks(bed: Bed, name: str, asked: Sequence[Asked]) -> list[Asked]:
     if name == "two-users":
         others = {one: callers[(number + 1) % len(callers)] for number, one in enumerate(callers)}
         pairs = [(one, others[one.context]) for one in asked if others[one.context] != one.context]
-        return [Asked(task=of_another(one.task, other, visible), context=other) for one, other in pairs]
+        said = ((of_another(one.task, other, visible), other) for one, other in pairs)
+        return [Asked(task=task, context=other) for task, other in said if task is not None]
     if name == "taken-away":
         lost = (taken_away(one.task, one.context, visible) for one in asked)
         return [Asked(task=task, context=task.principal) for task in lost if task is not None and task.principal]
