@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 
 from pegboard.engine.ledger import Approval, ApprovalState, Ended, Past, Question, Standing
+from pegboard.service.ports import Forgotten
 from tests.adapters.store_cases import APPROVAL, LINE, Store
 
 QUESTION = Question(
@@ -51,6 +52,15 @@ class Asked:
 
     def decide(self, approval_id: str, state: ApprovalState, at: float = 8.0) -> Approval | None:
         return anyio.run(partial(self.store.ledger.decide, approval_id, state, by="dana", at=at))
+
+    def unknown(self, limit: int = 9) -> list[str]:
+        return [past.line.call_id for past in anyio.run(self.store.ledger.unknown, limit)]
+
+    def settle(self, call_id: str, ended: Ended, at: float = 15.0) -> Past | None:
+        return anyio.run(self.store.ledger.settle, call_id, at, ended)
+
+    def forget(self, before: float, *, apply: bool = True) -> Forgotten:
+        return anyio.run(partial(self.store.ledger.forget, before, apply=apply))
 
     def approval(self, approval_id: str) -> Approval | None:
         return anyio.run(self.store.ledger.approval, approval_id)

@@ -10,12 +10,13 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard.adapters import sqlite_approvals, sqlite_ledger
+from pegboard.adapters import sqlite_approvals, sqlite_forget, sqlite_ledger
 from pegboard.adapters.sqlite import SqliteStore
 from pegboard.adapters.sqlite_rows import pack
 from pegboard.adapters.sqlite_schema import STEPS, Place, connect, prepare
 from pegboard.core.errors import StoreError
 from pegboard.engine.ledger import ApprovalState, Ended
+from pegboard.service.ports import Forgotten
 from tests.adapters.ledger_cases import QUESTION, Asked
 from tests.adapters.store_cases import APPROVAL, HALT, LINE, publish
 
@@ -139,7 +140,7 @@ def test_an_event_of_another_shape_is_damage(store: SqliteStore, path: Path, bod
             "the approval 'apr_1' is used by no call, or by one that does not name it",
         ),
         ("DELETE FROM ledger", "the approval 'apr_1' is used by no call, or by one that does not name it"),
-        ("DELETE FROM audit WHERE number = 2", "the audit goes on with the event 3 where 2 should stand"),
+        ("DELETE FROM audit WHERE number = 2", "the event 3 of the audit does not follow from the one before"),
         ("UPDATE audit SET at = 9.0 WHERE number = 3", "the event 3 of the audit does not follow from the one before"),
         ("UPDATE audit SET kind = 'resume' WHERE number = 1", "the event 1 of the audit does not follow"),
         ("UPDATE audit SET hash = 'feed' WHERE number = 2", "the event 2 of the audit does not follow"),
@@ -262,3 +263,15 @@ def test_a_file_of_format_1_keeps_all_but_its_calls(path: Path) -> None:
         fill(store)
         publish(store, 1)
         assert anyio.run(store.verify).bad == ()
+
+
+def test_old_lines_go_a_few_at_a_time_until_none_is_left(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_forget, "AT_ONCE", 2)
+    ledger = Asked(store)
+    for number in range(5):
+        ledger.open(f"call_{number}", arguments=str(number))
+        ledger.close(f"call_{number}", Ended.DONE)
+        ledger.ask(f"apr_{number}", arguments=str(number), expires_at=11.0)
+    assert ledger.forget(20.0) == Forgotten(lines=5, approvals=5)
+    assert ledger.forget(20.0, apply=False) == Forgotten()
+    assert anyio.run(store.verify).bad == ()

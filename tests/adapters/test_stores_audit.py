@@ -39,3 +39,28 @@ def test_a_batch_of_events_is_written_whole_or_not_at_all(store: Store) -> None:
         assert await store.audit.events(0, 9) == ()
 
     anyio.run(run)
+
+
+def test_the_oldest_events_go_and_numbers_and_hashes_go_on(store: Store) -> None:
+    async def run() -> None:
+        await store.audit.append([(float(at), "halt", {"n": at}) for at in (1, 2, 9, 3, 4)])
+        _, second, third, fourth, fifth = await store.audit.events(0, 9)
+        assert [await store.audit.older(before) for before in (0.0, 1.0, 3.0, 5.0)] == [None, None, second, second]
+        assert await store.audit.older(10.0) == fourth
+        assert [await store.audit.forget(through) for through in (0, 2, 2)] == [0, 2, 0]
+        assert await store.audit.events(0, 9) == await store.audit.events(2, 9) == (third, fourth, fifth)
+        assert await store.audit.events(3, 1) == (fourth,)
+        assert await store.audit.forget(99) == 2
+        assert await store.audit.append([(5.0, "halt", {})]) == 6
+        assert (await store.audit.events(0, 9))[-1].hash == chained(fifth.hash, 6, 5.0, "halt", {})
+
+    anyio.run(run)
+
+
+def test_an_empty_stream_has_nothing_old(store: Store) -> None:
+    async def run() -> None:
+        assert (await store.audit.older(9.0), await store.audit.forget(9)) == (None, 0)
+        await store.audit.append([(1.0, "halt", {})])
+        assert (await store.audit.older(9.0), await store.audit.forget(9)) == (None, 0)
+
+    anyio.run(run)

@@ -49,6 +49,8 @@ _steps = st.one_of(
     st.tuples(st.just("close"), _names, _times, st.sampled_from(Ended), st.sampled_from([None, b"[]"])),
     st.tuples(st.just("ask"), _asked),
     st.tuples(st.just("decide"), _names, st.sampled_from([ApprovalState.GRANTED, ApprovalState.DENIED]), _times),
+    st.tuples(st.just("settle"), _names, _times, st.sampled_from([Ended.DONE, Ended.NOT_SENT])),
+    st.tuples(st.just("forget"), _times, st.booleans()),
 )
 
 
@@ -85,11 +87,15 @@ async def _ask(store: Store, verb: str, *given: Any) -> Any:
             return await ledger.ask(approval)
         case "decide", (name, state, at):
             return await ledger.decide(name, state, by="dana", at=at)
+        case "settle", (name, at, ended):
+            return await ledger.settle(name, at, ended)
+        case "forget", (before, apply):
+            return await ledger.forget(before, apply=apply)
     raise AssertionError(verb)
 
 
 async def _everything(store: Store) -> list[Any]:
-    found: list[Any] = [await store.ledger.approvals(99)]
+    found: list[Any] = [await store.ledger.approvals(99), await store.ledger.unknown(99)]
     found += [await store.ledger.approvals(99, state=state) for state in ApprovalState]
     found += [await store.ledger.call(name) for name in "abcd"]
     return found + [await _standing(store, *asked) for asked in product(("sam", "kim"), "12", (None, "k"), (None, "c"))]

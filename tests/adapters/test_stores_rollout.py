@@ -8,6 +8,7 @@ import pytest
 
 from pegboard.adapters.sqlite import SqliteStore
 from pegboard.core.errors import StoreError
+from pegboard.engine.guards import Tally
 from pegboard.engine.rollout import LIVE, Change, setting_of
 from tests.adapters.store_cases import OPEN, Store
 
@@ -67,6 +68,49 @@ def test_the_newest_records_of_a_time_come_back_oldest_first(store: Store) -> No
         assert [one["n"] for one in await store.rollout.observed(2.0, 2)] == [3, 4]
         assert await store.rollout.observed(4.0, 9) == ({"n": 4, "x": [None, 1.5, "é"]},)
         assert await store.rollout.observed(5.0, 9) == await store.rollout.observed(0.0, 0) == ()
+
+    anyio.run(run)
+
+
+OFFER, CALL, END = {"selection_id": "s1"}, {"selection_id": "s1", "call_id": "c1"}, {"call_id": "c1"}
+
+
+@pytest.mark.parametrize(
+    ("selections", "calls", "limit", "found"),
+    [
+        ({"s1"}, (), 9, [1, 3, 5]),
+        ((), {"c1"}, 9, [1, 3, 5]),
+        ({"s1", "s2"}, {"c1"}, 9, [1, 2, 3, 5]),
+        ({"s1", "s2"}, (), 1, [1, 2]),
+        ({"s3"}, {"c2", "c3"}, 9, []),
+        ((), (), 9, []),
+    ],
+)
+def test_records_are_joined_by_their_selection_and_an_end_by_its_call(store, selections, calls, limit, found) -> None:
+    async def run() -> None:
+        bodies = (OFFER, {"selection_id": "s2"}, CALL, {"call_id": "c2"}, END)
+        await store.rollout.observe([(float(n), {**body, "n": n}) for n, body in enumerate(bodies, 1)])
+        assert [one["n"] for one in await store.rollout.joined(selections, calls, limit)] == found
+
+    anyio.run(run)
+
+
+def test_the_newest_tallies_of_a_namespace_and_guard_are_found_and_replaced(store: Store) -> None:
+    def one(at: float, **changes) -> Tally:
+        fields = {"namespace": "crm", "guard": "recall", "selection_id": f"s{at:.0f}", "n": 2, "bad": 1}
+        return Tally(**{**fields, "at": at, **changes})
+
+    async def run() -> None:
+        others = [one(9.0, namespace="billing"), one(9.0, guard="latency")]
+        await store.rollout.tally([one(1.0), one(2.0), one(3.0), *others])
+        await store.rollout.tally([one(2.0, bad=2)])
+        await store.rollout.tally([])
+        assert await store.rollout.tallies("crm", "recall", 0.0, 9) == (one(3.0), one(2.0, bad=2), one(1.0))
+        assert await store.rollout.tallies("crm", "recall", 2.0, 9) == (one(3.0), one(2.0, bad=2))
+        assert await store.rollout.tallies("crm", "recall", 0.0, 1) == (one(3.0),)
+        assert await store.rollout.tallies("crm.orders", "recall", 0.0, 9) == ()
+        assert await store.rollout.prune(3.0, 1) == 1
+        assert await store.rollout.tallies("crm", "recall", 0.0, 9) == (one(3.0), one(2.0, bad=2))
 
     anyio.run(run)
 

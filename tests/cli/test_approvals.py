@@ -2,6 +2,8 @@
 
 import pytest
 
+from pegboard.cli import approvals as module
+from pegboard.service.approver import STATES
 from tests.cli.answers import ANSWERS, shape_of
 
 CANCEL = ("call", "crm.cancel_order", "--args", '{"order_id": "o1"}')
@@ -110,3 +112,7 @@ def test_a_halt_may_end_by_itself_and_both_ends_are_in_the_audit(stocked):
     assert told[1]["body"]["why"] == "drill"
     for wrong in ("soon", "0m", "-5m", "5", "9" * 20 + "d"):
         assert stocked.runs("halt", "crm.cancel_order", "--why", "drill", "--for", wrong).status == 2
+
+
+def test_requests_are_listed_by_every_state_that_they_are_shown_in():
+    assert module._STATES == STATES

@@ -1,10 +1,24 @@
 """`pegboard rollout` and `pegboard shadow report`: a release is looked at, set with a reason, and stopped in time."""
 
+import subprocess
+import sys
+
 import pytest
 
+from pegboard import Board, RuntimeContext
 from tests.cli.answers import ANSWERS, shape_of
 
 WHY = ("--why", "to see it first")
+CALLER = {"user": "sam", "environment": "development"}
+SETS = {"scopes": frozenset({"crm"}), "servers": frozenset({"crm"})}
+# Another process: a caller that is served calls what it was given, with arguments that do not fit.
+BAD_CALLER = f"""
+from pegboard import Board, RuntimeContext
+caller = RuntimeContext(**{CALLER!r}, **{SETS!r})
+with Board.open("pegboard.toml") as board:
+    selection = board.select("find an order", caller, conversation="c2", require=["crm.list_open_orders"])
+    print(board.call("crm.list_open_orders", {{}}, caller, selection, conversation="c2").verdict.kind)
+"""
 LOW = """
 [rollout]
 samples = 1
@@ -83,3 +97,17 @@ def test_what_has_no_samples_is_waived_one_by_one(stocked):
 def test_wrong_usage_is_told(stocked, words, problem):
     answer = stocked.runs("rollout", "set", *words)
     assert (answer.status, problem in answer.err) == (2, True)
+
+
+def test_a_breach_that_another_process_finds_takes_a_conversation_back_at_the_next_request(stocked):
+    stocked.writes("pegboard.toml", stocked.reads("pegboard.toml") + LOW)
+    stocked.runs("rollout", "set", "crm", "canary=0.999999", *WHY)
+    with Board.open("pegboard.toml") as board:
+        caller = RuntimeContext(**CALLER, **SETS)
+        before = board.select("find an order", caller, conversation="c1")
+        child = subprocess.run([sys.executable, "-c", BAD_CALLER], capture_output=True, text=True, check=False)
+        assert child.stdout == "invalid_arguments\n", child.stderr
+        after = board.select("find an order", caller, conversation="c1")
+    assert (before.production, after.production) == ((), ("crm",))
+    history = stocked.asks("rollout", "show")["history"]
+    assert [(one["setting"], one["by"]) for one in history] == [("shadow", "guard"), ("canary=0.999999", "dana")]

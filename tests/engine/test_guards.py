@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.engine.guards import CALL, END, GUARDS, OFFER, Guards, breach, guarded, observed_of
+from pegboard.engine.guards import CALL, END, GUARDS, OFFER, Guards, Tally, breach, guarded, observed_of, tallies
 
 FEW = Guards(samples=10, recall=0.8, validity=0.8, latency=0.8, completion=0.8, latency_ms=100.0)
 
@@ -30,6 +30,12 @@ def call(number: int, tool: str = "crm.list", **changes) -> dict:
 
 
 GOOD = (offer(1), call(1))
+
+
+def newest(records, guards=FEW) -> dict[str, list[Tally]]:
+    """What a store would give of these records: the tallies of each guard, newest first."""
+    found = [one for each in observed_of(records) for one in tallies("crm", each, guards)]
+    return {row.name: [one for one in reversed(found) if one.guard == row.name] for row in GUARDS}
 
 
 @pytest.mark.parametrize(
@@ -121,9 +127,24 @@ def test_a_promotion_is_stopped_by_too_few_samples_and_by_too_few_good_ones(bad,
 def test_a_breach_is_there_once_the_window_can_no_longer_reach_the_minimum(tools, broken):
     names = {"h": "crm.list", "m": "crm.get"}
     records = [record for n, tool in enumerate(tools) for record in (offer(n), call(n, names[tool]))]
-    assert breach(observed_of(records), FEW) == broken
+    assert breach(newest(records), FEW) == broken
 
 
 def test_one_exposed_tool_is_a_breach():
     records = [offer(n) for n in range(200)] + [offer(200, exposed=["crm.list"])]
-    assert breach(observed_of(records), Guards()) == "exposure: 1 of the newest 50 samples are bad"
+    assert breach(newest(records), Guards()) == "exposure: 1 of the newest 50 samples are bad"
+
+
+def test_of_one_selection_with_many_samples_the_bad_ones_count_first():
+    found = Tally(namespace="crm", guard="recall", at=1.0, selection_id="sel_1", n=40, bad=3)
+    assert breach({"recall": [found]}, FEW) == "recall: 3 of the newest 10 samples are bad"
+
+
+def test_a_selection_counts_once_for_each_guard_that_has_samples_of_it():
+    (one,) = observed_of((offer(1, exposed=["crm.list"]), call(1, "crm.get", valid=None)))
+    assert {each.guard: (each.n, each.bad) for each in tallies("crm", one, FEW)} == {
+        "exposure": (2, 1),
+        "recall": (1, 1),
+        "latency": (1, 0),
+        "completion": (1, 0),
+    }

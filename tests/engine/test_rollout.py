@@ -134,3 +134,11 @@ def test_what_is_left_to_production_changes_nothing_else():
     assert replace(part, tools=whole.tools, production=()) == whole
     assert "production" not in whole.to_json()
     assert part.to_json()["production"] == ["crm.orders", "empty"]
+
+
+def test_what_is_loaded_of_what_is_left_to_production_is_withdrawn_once():
+    whole = replace(pick("list the open orders of a customer"), withdraw=("crm.orders.gone",))
+    namespaces = {one.tool.tool_id: "crm.orders" for one in whole.tools} | {"billing.pay": "billing"}
+    loaded = ("billing.pay", "crm.orders.gone", *namespaces)
+    part = left_to_production(whole, {"crm.orders"}, namespaces, loaded)
+    assert part.withdraw == ("crm.orders.gone", *(one.tool.tool_id for one in whole.tools))

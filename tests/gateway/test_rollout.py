@@ -11,6 +11,8 @@ from pegboard.gateway import agents
 from pegboard.gateway import asked as asked_for
 from pegboard.gateway.listing import ListMode, ListSettings
 from pegboard.gateway.verbs import TASK
+from tests.cli.answers import ANSWERS, shape_of
+from tests.gateway.api import Api
 from tests.gateway.made import Desk
 
 OWN = ["search_tools", "describe_tool", "call_tool"]
@@ -101,3 +103,56 @@ def test_over_http_a_canary_is_chosen_by_conversation_and_its_calls_are_observed
     assert (selection["tools"], selection["production"]) == ([], ["crm"])
     assert answer["verdict"] == "allowed"
     assert (report["calls"], report["recall"]["value"]) == (1, 1.0)
+
+
+def released(deed: Any) -> Any:
+    """Do one thing at the HTTP API."""
+
+    async def scene() -> Any:
+        return await deed(await Api().start())
+
+    return anyio.run(scene)
+
+
+def test_over_http_a_release_answers_what_the_command_line_answers():
+    async def deed(api: Api) -> dict[str, Any]:
+        change = {"setting": "shadow", "why": "to see it first"}
+        answers = {"rollout set": (await api.asks("PUT", "/v1/operator/rollout/crm", change, who="ops")).json()}
+        await api.post("/v1/select", {"task": "find a customer"})
+        answers["rollout show"] = await api.get("/v1/operator/rollout", who="ops")
+        answers["shadow report"] = await api.get("/v1/operator/shadow/report?since=0", who="ops")
+        history = await api.get("/v1/operator/rollout/history", who="ops")
+        assert history == {"history": answers["rollout show"]["history"]}
+        return answers
+
+    for name, answer in released(deed).items():
+        assert shape_of(answer, ANSWERS[name]) == ANSWERS[name], name
+
+
+def test_over_http_a_release_needs_a_reason_and_what_the_guards_ask_for():
+    async def deed(api: Api) -> None:
+        async def puts(setting: str, namespace: str = "crm", **more: Any) -> Any:
+            body = {"setting": setting, **more}
+            return await api.asks("PUT", f"/v1/operator/rollout/{namespace}", body, who="ops")
+
+        drill = {"why": "a drill"}
+        wrong = [await puts("shadow"), await puts("sometimes", **drill), await puts("shadow", why="")]
+        assert [(one.status_code, one.json()["error"]["where"]) for one in wrong] == [
+            (422, "body.why"),
+            (422, "body.setting"),
+            (422, "body.why"),
+        ]
+        assert "write off, shadow, canary=0.1 or live" in wrong[1].json()["error"]["message"]
+        assert (await puts("shadow", "crn", **drill)).status_code == 409
+        assert (await puts("shadow", "*", **drill)).json()["changed"] is True
+        stopped = (await puts("canary=0.1", **drill)).json()
+        assert (stopped["changed"], len(stopped["problems"])) == (False, 5)
+        waive = dict.fromkeys(("exposure", "recall", "validity", "latency", "completion", "reads_first"), "a drill")
+        assert (await puts("canary=0.1", **drill, waive=waive)).json()["changed"] is True
+        told = [one.body async for one in api.system.audit.events() if one.kind == "rollout_changed"]
+        assert [(one["namespace"], one["by"], one["why"]) for one in told] == [
+            ("*", "ops", "a drill"),
+            ("crm", "ops", "a drill"),
+        ]
+
+    released(deed)

@@ -52,12 +52,12 @@ class Crm:
         context: RuntimeContext = AGENT,
         selection: str | None = None,
         *,
-        operator: bool = False,
+        all_listed: bool = False,
         **more: Any,
     ) -> CallAnswer:
         """Call a tool; unsaid, the read that was selected."""
         proposed = self.proposed(tool_name, arguments, selection, **more)
-        return await self.system.gatekeeper.call(proposed, context, operator=operator)
+        return await self.system.gatekeeper.call(proposed, context, all_listed=all_listed)
 
     def proposed(
         self, tool_name: str = "crm.get_order", arguments: Any = None, selection: str | None = None, **more: Any
@@ -72,7 +72,7 @@ class Crm:
 
     async def pays(self, **more: Any) -> CallAnswer:
         """Call the write."""
-        return await self.call("crm.delete_order", {}, operator=True, **more)
+        return await self.call("crm.delete_order", {}, all_listed=True, **more)
 
     async def trace(self, answer: CallAnswer) -> Mapping[str, Any]:
         """Return the trace of a call."""

@@ -4,15 +4,16 @@ import pytest
 
 from pegboard.core.catalog import Risk
 from pegboard.core.errors import ConfigError
-from pegboard.engine.guards import GUARDS, Guards
+from pegboard.engine.guards import GUARDS, OFFER, Guards
 from pegboard.engine.ledger import Ended
 from pegboard.engine.rollout import WHOLE, place, setting_of
+from pegboard.service import rollout as module
 from pegboard.service.observer import LOOK_EVERY_S
 from pegboard.service.rollout import READS_FIRST, Rollouts
 from pegboard.service.selector import Request
-from tests.crm import AGENT, ids
+from tests.crm import AGENT, ids, schema
 from tests.servers import ScriptedToolServer, ScriptedToolServers, tool
-from tests.service.calls import Crm
+from tests.service.calls import GET, PAY, Crm
 from tests.service.made import system
 
 pytestmark = pytest.mark.anyio
@@ -117,6 +118,14 @@ async def test_everything_of_which_nothing_is_said_can_be_set_at_once(crm):
     assert (selection.production, ids(selection)) == (("crm",), [])
 
 
+async def test_what_a_conversation_has_loaded_of_a_namespace_that_was_taken_back_is_withdrawn(crm):
+    loaded = Request(tasks=("get an order",), loaded=("crm.get_order", "crm.nothing"))
+    before, _ = await crm.system.selector.select(loaded, AGENT)
+    await sets(crm, "shadow")
+    after, _ = await crm.system.selector.select(loaded, AGENT)
+    assert [one.withdraw for one in (before, after)] == [("crm.nothing",), ("crm.nothing", "crm.get_order")]
+
+
 async def test_of_namespaces_left_to_production_calls_need_no_selection_and_are_judged(crm):
     call = crm.proposed("crm.delete_order", {}, "sel_none")
     assert str((await crm.system.gatekeeper.check(call, AGENT)).verdict.kind) == "unknown_or_denied"
@@ -182,11 +191,72 @@ async def test_of_two_replicas_that_find_the_same_breach_one_takes_back(crm):
     for _ in range(2):
         crm.system.observer.called(selection.selection_id, "crm.get_order", valid=False)
     crm.system.observer._looked_at = crm.clock.time
-    await crm.system.observer.flush()
+    await crm.system.observer._batches.flush()
     assert len(await replica.history()) == 1
     made = [*await crm.system.rollouts.guard(), *await replica.guard()]
     assert [str(one.setting) for one in made] == ["shadow"]
     assert len(await replica.history()) == 2
+
+
+def elsewhere(number):
+    """Offers of another namespace, as many as a busy hour brings."""
+    offer = {"kind": OFFER, "ms": 1.0, "offered": {"mail.send": "mail"}, "served": ["mail"], "exposed": []}
+    listed = {"tokens": 1, "listed": None, "listed_tokens": None, "listed_denied": {}}
+    return [(1_000.0, {**offer, **listed, "at": 1_000.0, "selection_id": f"sel_x{n}"}) for n in range(number)]
+
+
+async def test_a_quiet_namespace_is_guarded_however_much_is_observed_of_others(crm):
+    await sets(crm, "canary=0.7")
+    await works(crm, 1, "c1", arguments={"id": 7})
+    await crm.system.store.rollout.observe(elsewhere(1_500))
+    await works(crm, 1, "c1", arguments={"id": 7})
+    *_, last = await crm.system.rollouts.history()
+    assert (last.by, last.why) == ("guard", "validity: 2 of the newest 2 samples are bad")
+
+
+async def test_a_small_canary_is_guarded_beside_many_callers_that_are_not_in_it(crm):
+    await sets(crm, "canary=0.7")
+    outside = next(name for name in map(str, range(99)) if place(name) >= 0.7)
+    for _ in range(2):
+        await works(crm, 8, outside)
+        await works(crm, 1, "c1", arguments={"id": 7})
+    assert [one.by for one in await crm.system.rollouts.history()] == ["dana", "guard"]
+
+
+async def test_what_was_counted_before_a_namespace_was_set_anew_is_not_held_against_it(crm):
+    await sets(crm, "canary=0.7")
+    await works(crm, 1, "c1", arguments={"id": 7})
+    await sets(crm, "canary=0.695")
+    await works(crm, 1, "c1", arguments={"id": 7})
+    assert {one.name: one.n for one in await crm.system.rollouts.measured("crm")}["validity"] == 1
+    assert [one.by for one in await crm.system.rollouts.history()] == ["dana", "dana"]
+
+
+async def test_what_a_namespace_inside_decides_for_itself_is_not_held_against_the_one_around_it(crm):
+    await sets(crm, "canary=0.7", WHOLE)
+    await sets(crm, "canary=0.7")
+    await works(crm, 2, "c1", arguments={"id": 7})
+    assert [(one.by, one.namespace) for one in await crm.system.rollouts.history()][2:] == [("guard", "crm")]
+
+
+async def test_of_one_selection_only_the_first_calls_count(crm, monkeypatch):
+    monkeypatch.setattr(module, "JOINED", 2)
+    await sets(crm, "canary=0.7")
+    selection, _ = await crm.system.selector.select(READ, AGENT, "c1")
+    for _ in range(5):
+        crm.system.observer.called(selection.selection_id, "crm.get_order", valid=False)
+    await crm.system.observer.flush()
+    assert [one.by for one in await crm.system.rollouts.history()] == ["dana"]
+
+
+async def test_what_is_written_last_is_looked_at_too(crm):
+    await sets(crm, "canary=0.7")
+    selection, _ = await crm.system.selector.select(READ, AGENT, "c1")
+    crm.system.observer._looked_at = crm.clock.time
+    for _ in range(2):
+        crm.system.observer.called(selection.selection_id, "crm.get_order", valid=False)
+    await crm.system.observer.flush()
+    assert [one.by for one in await crm.system.rollouts.history()] == ["dana", "guard"]
 
 
 async def test_a_scripted_week(crm):
@@ -202,8 +272,11 @@ async def test_a_scripted_week(crm):
     await works(crm, 5, inside)
     assert await crm.system.rollouts.guard() == ()
 
-    crm.clock.time += 2 * DAY_S  # Thursday: the server changes, and what the model was shown no longer fits
-    await works(crm, 2, inside, arguments={"id": 7})
+    crm.clock.time += 2 * DAY_S  # Thursday: the server renames an argument, and who calls goes on as before
+    crm.server.lists([{**GET, "inputSchema": schema("number", number="Order number")}, PAY])
+    await crm.system.refresher.refresh()
+    await crm.system.keeper.approve(["crm.get_order"], access="sales", by="dana")
+    await works(crm, 2, inside)
     selection, _ = await crm.system.selector.select(READ, AGENT, inside)
     assert selection.production == ("crm",), "taken back at once, over the conversation's side"
 

@@ -96,6 +96,12 @@ async def test_what_there_is_no_room_for_is_dropped_and_counted(crm):
     assert (await crm.system.shadow.report())["selections"] == module.ROOM
 
 
+async def test_a_task_of_any_length_costs_no_more_than_one_that_a_person_wrote(crm):
+    for length in (module.LONGEST, module.LONGEST + 1):
+        crm.system.shadow.ask(crm.clock.new_id("sel"), Request(tasks=("x" * length,)), AGENT)
+    assert (crm.system.shadow.dropped, (await crm.system.shadow.report())["selections"]) == (1, 1)
+
+
 async def test_a_selection_that_fails_is_dropped_and_counted(crm):
     crm.system.rollouts.store = Down()
     await asks(crm, 2)

@@ -100,11 +100,11 @@ class MemoryStore:
         with self._guard:
             return dict(self._listings)
 
-    async def live(self) -> tuple[tuple[str, str, str], ...]:
-        """Return the (tool id, schema hash, server) of everything that servers last listed."""
+    async def live(self, servers: Collection[str] | None = None) -> tuple[tuple[str, str, str], ...]:
+        """Return the (tool id, schema hash, server) of what servers, or these, last listed."""
         with self._guard:
-            listed = [(name, entry) for name, listing in sorted(self._listings.items()) for entry in listing.entries]
-            return tuple((entry.tool_id, entry.schema_hash, name) for name, entry in listed)
+            listed = [one for name, one in sorted(self._listings.items()) if servers is None or name in servers]
+            return tuple((entry.tool_id, entry.schema_hash, one.server) for one in listed for entry in one.entries)
 
     async def find(self, tool_id: str, schema_hash: str, server: str) -> CatalogEntry | None:
         """Return the newest stored entry of this server's tool with this declared content, or None."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pegboard.adapters.store_errors import no_call, refused
 from pegboard.core.catalog import Flow
 from pegboard.engine.ledger import Approval, ApprovalState, Ended, Line, Past, Question, Standing
+from pegboard.service.ports import Forgotten
 
 __all__ = ["MemoryLedger"]
 
@@ -68,10 +69,7 @@ class MemoryLedger:
             if past.ended not in (None, ended):
                 raise refused(f"the call {call_id!r} ended as '{past.ended}' and cannot end as '{ended}'")
             if past.ended is None:
-                self._calls[call_id] = replace(past, ended=ended, closed_at=at, result=result)
-                if ended is Ended.NOT_SENT:
-                    self._give_back(past.line)
-                self._moved(past.line.identity)
+                self._closed(past, at, ended, result)
 
     async def call(self, call_id: str) -> Past | None:
         """Return one line, None where there is none."""
@@ -114,6 +112,39 @@ class MemoryLedger:
             self._moved(found.identity)
             return decided
 
+    async def unknown(self, limit: int) -> tuple[Past, ...]:
+        """Return the newest lines of which nobody knows how they ended, newest first."""
+        with self._guard:
+            found = [past for past in reversed(self._calls.values()) if past.unknown]
+        return tuple(found[: max(0, limit)])
+
+    async def settle(self, call_id: str, at: float, ended: Ended) -> Past | None:
+        """Close a line of unknown outcome as a person says; None where it is not there, or its outcome is known."""
+        with self._guard:
+            past = self._calls.get(call_id)
+            return None if past is None or not past.unknown else self._closed(past, at, ended, None)
+
+    async def forget(self, before: float, *, apply: bool) -> Forgotten:
+        """Remove what is older than a time and no law needs; without *apply* only count it."""
+        with self._guard:
+            old = {name for name, past in self._calls.items() if past.line.at < before}
+            unknown = {name for name in old if self._calls[name].unknown}
+            labels = (old & _first_labels(self._calls.values())) - unknown
+            gone = old - unknown - labels
+            expired = [name for name, one in self._approvals.items() if _over(one, before, gone)]
+            if apply:
+                self._calls = {name: past for name, past in self._calls.items() if name not in gone}
+                self._approvals = {name: one for name, one in self._approvals.items() if name not in expired}
+            return Forgotten(lines=len(gone), approvals=len(expired), unknown=len(unknown), labels=len(labels))
+
+    def _closed(self, past: Past, at: float, ended: Ended, result: bytes | None) -> Past:
+        closed = replace(past, ended=ended, closed_at=at, result=result)
+        self._calls[past.line.call_id] = closed
+        if ended is Ended.NOT_SENT:
+            self._give_back(past.line)
+        self._moved(past.line.identity)
+        return closed
+
     def _moved(self, identity: str) -> None:
         self._sequences[identity] = self._sequences.get(identity, 0) + 1
 
@@ -133,6 +164,22 @@ class MemoryLedger:
         used = self._approvals.get(line.approval_id or "")
         if used is not None:
             self._approvals[used.approval_id] = replace(used, state=ApprovalState.GRANTED, used_by=None)
+
+
+def _over(approval: Approval, before: float, gone: set[str]) -> bool:
+    """Say whether an approval goes: it was used by a call that does, or by none and has expired."""
+    return approval.expires_at < before if approval.used_by is None else approval.used_by in gone
+
+
+def _first_labels(calls: Iterable[Past]) -> set[str]:
+    """Return the calls by which conversations that an application named were first surely touched by each label set."""
+    first: dict[tuple[str, str, frozenset[Flow]], Past] = {}
+    for past in calls:
+        # One of unknown outcome may be settled as not sent; whatever touched the conversation after it still did.
+        if past.line.conversation is not None and past.line.flow and past.may_have_run and not past.unknown:
+            key = (past.line.identity, past.line.conversation, past.line.flow)
+            first[key] = min(first.get(key, past), past, key=lambda one: one.line.at)
+    return {past.line.call_id for past in first.values()}
 
 
 def _since(mine: Iterable[Past], since: float) -> list[Past]:

@@ -18,6 +18,10 @@ from pegboard.service.ports import AuditEvent
 __all__ = ["SELECT_EVENT", "SqliteAudit", "read_event"]
 
 SELECT_EVENT = "SELECT number, at, kind, body, hash FROM audit"
+_OLDER = (
+    f"{SELECT_EVENT} WHERE number < coalesce((SELECT min(number) FROM audit WHERE at >= ?),"  # noqa: S608 -- our own words
+    " (SELECT max(number) FROM audit)) ORDER BY number DESC LIMIT 1"
+)
 
 
 class SqliteAudit:
@@ -33,6 +37,16 @@ class SqliteAudit:
     async def events(self, after: int, limit: int) -> tuple[AuditEvent, ...]:
         """Return the events that follow number *after*, oldest first."""
         return await self._lanes.soon(lambda connection: _events(connection, after, limit))
+
+    async def older(self, before: float) -> AuditEvent | None:
+        """Return the last of the events that stand before the first one from *before* on, never the newest of all."""
+        return await self._lanes.aside(
+            lambda connection: next(map(read_event, connection.execute(_OLDER, (before,))), None)
+        )
+
+    async def forget(self, through: int) -> int:
+        """Remove the events up to that number, the newest never; say how many."""
+        return await self._lanes.surely(lambda connection: _forget(connection, through))
 
 
 def read_event(row: Sequence[Any]) -> AuditEvent:
@@ -54,6 +68,13 @@ def read_event(row: Sequence[Any]) -> AuditEvent:
 def _events(connection: sqlite3.Connection, after: int, limit: int) -> tuple[AuditEvent, ...]:
     found = connection.execute(f"{SELECT_EVENT} WHERE number > ? ORDER BY number LIMIT ?", (after, max(0, limit)))
     return tuple(map(read_event, found))
+
+
+def _forget(connection: sqlite3.Connection, through: int) -> int:
+    with writing(connection):
+        # INVARIANT: the newest stays, since the next event takes its number and its hash from it.
+        newest = "(SELECT max(number) FROM audit)"
+        return connection.execute(f"DELETE FROM audit WHERE number <= ? AND number < {newest}", (through,)).rowcount  # noqa: S608
 
 
 def _append(connection: sqlite3.Connection, found: Sequence[tuple[float, str, Mapping[str, Json]]]) -> int:

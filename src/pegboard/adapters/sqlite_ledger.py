@@ -8,17 +8,20 @@ counted one by one.
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from types import NoneType
 from typing import Any
 
 from pegboard.adapters import sqlite_approvals as approvals
+from pegboard.adapters.sqlite_forget import forget
 from pegboard.adapters.sqlite_lanes import Lanes
 from pegboard.adapters.sqlite_rows import checked, pack, unpack
 from pegboard.adapters.sqlite_schema import reading, writing
 from pegboard.adapters.store_errors import damaged, no_call, refused
 from pegboard.core.catalog import Flow, Risk
 from pegboard.engine.ledger import Approval, ApprovalState, Ended, Line, Past, Question, Standing
+from pegboard.service.ports import Forgotten
 
 __all__ = ["SELECT_LINE", "SqliteLedger", "read_line"]
 
@@ -109,6 +112,18 @@ class SqliteLedger:
         """Grant or deny an open request, once; None where it is not there, or no longer open at *at*."""
         return await self._lanes.surely(lambda connection: _decide(connection, approval_id, state, by, at))
 
+    async def unknown(self, limit: int) -> tuple[Past, ...]:
+        """Return the newest lines of which nobody knows how they ended, newest first."""
+        return await self._lanes.soon(lambda connection: _unknown(connection, limit))
+
+    async def settle(self, call_id: str, at: float, ended: Ended) -> Past | None:
+        """Close a line of unknown outcome as a person says; None where it is not there, or its outcome is known."""
+        return await self._lanes.surely(lambda connection: _settle(connection, call_id, at, ended))
+
+    async def forget(self, before: float, *, apply: bool) -> Forgotten:
+        """Remove what is older than a time and no law needs; without *apply* only count it."""
+        return await self._lanes.aside(lambda connection: forget(connection, before, apply))
+
 
 def read_line(row: Sequence[Any]) -> Past:
     """Rebuild a line and its end from what `SELECT_LINE` returned.
@@ -178,10 +193,29 @@ def _close(connection: sqlite3.Connection, call_id: str, at: float, ended: Ended
         if past.ended not in (None, ended):
             raise refused(f"the call {call_id!r} ended as '{past.ended}' and cannot end as '{ended}'")
         if past.ended is None:
-            connection.execute(_END_CALL, (str(ended), at, packed, call_id))
-            if ended is Ended.NOT_SENT:
-                approvals.give_back(connection, past.line)
-            _move(connection, past.line.identity)
+            _end(connection, past.line, at, ended, packed)
+
+
+def _unknown(connection: sqlite3.Connection, limit: int) -> tuple[Past, ...]:
+    # A person asks, and the index has few lines: sorting them costs less than an index of their numbers would.
+    statement = f"{SELECT_LINE} INDEXED BY ledger_by_unknown WHERE {_UNKNOWN} ORDER BY number DESC LIMIT ?"
+    return tuple(map(read_line, connection.execute(statement, (max(0, limit),))))
+
+
+def _settle(connection: sqlite3.Connection, call_id: str, at: float, ended: Ended) -> Past | None:
+    with writing(connection):
+        past = _past(connection, _CALL, call_id)
+        if past is None or not past.unknown:
+            return None
+        _end(connection, past.line, at, ended, None)
+        return replace(past, ended=ended, closed_at=at)
+
+
+def _end(connection: sqlite3.Connection, line: Line, at: float, ended: Ended, packed: bytes | None) -> None:
+    connection.execute(_END_CALL, (str(ended), at, packed, line.call_id))
+    if ended is Ended.NOT_SENT:
+        approvals.give_back(connection, line)
+    _move(connection, line.identity)
 
 
 def _decide(

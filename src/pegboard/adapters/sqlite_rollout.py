@@ -1,11 +1,12 @@
-"""Rollouts in SQLite: the history of changes, on which side conversations began, and what was observed.
+"""Rollouts in SQLite: the history of changes, where conversations began, what was observed, and what it adds up to.
 
 A change is durable before it returns, and the next reader of any process sees it: reading never waits. Observations
 may lose their newest with the power, which only delays a promotion.
 """
 
+import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pegboard.adapters.sqlite_lanes import Lanes
@@ -13,12 +14,29 @@ from pegboard.adapters.sqlite_rows import checked, packer, unpack
 from pegboard.adapters.sqlite_schema import writing
 from pegboard.adapters.store_errors import damaged
 from pegboard.core.names import Json, canonical_json, parse_json
+from pegboard.engine.guards import Tally
 from pegboard.engine.rollout import Change, setting_of
 
 __all__ = ["SELECT_CHANGE", "SqliteRollout", "read_change"]
 
 SELECT_CHANGE = "SELECT number, namespace, setting, was, by, why, at, automatic, evidence FROM rollout"
 _CHANGES = f"{SELECT_CHANGE} WHERE number > ? ORDER BY number"
+# What ends a call says nothing of its selection, so it takes that of the call.
+_OBSERVE = (
+    "INSERT INTO observed (at, body, selection_id, call_id) VALUES (?1, ?2, coalesce(?3, (SELECT selection_id"
+    " FROM observed WHERE call_id = ?4 AND call_id IS NOT NULL ORDER BY number LIMIT 1)), ?4)"
+)
+_JOINED = (
+    "WITH mine (selection_id) AS (SELECT value FROM json_each(?) UNION SELECT selection_id FROM observed"
+    " WHERE call_id IN (SELECT value FROM json_each(?)) AND call_id IS NOT NULL AND selection_id IS NOT NULL),"
+    " ranked AS (SELECT number, row_number() OVER (PARTITION BY selection_id ORDER BY number) AS place FROM observed"
+    " WHERE selection_id IN mine AND selection_id IS NOT NULL)"
+    " SELECT number, body FROM observed WHERE number IN (SELECT number FROM ranked WHERE place <= ?) ORDER BY number"
+)
+_TALLIES = (
+    "SELECT at, selection_id, n, bad FROM tallies WHERE namespace = ? AND guard = ? AND at >= ?"
+    " ORDER BY at DESC, selection_id DESC LIMIT ?"
+)
 _PRUNE = "DELETE FROM {0} WHERE rowid IN (SELECT rowid FROM {0} WHERE at < ? ORDER BY at LIMIT ?)"
 
 
@@ -45,15 +63,36 @@ class SqliteRollout:
     async def observe(self, records: Sequence[tuple[float, Mapping[str, Json]]]) -> None:
         """Keep records as (time, body), all or none."""
         frames = packer()
-        rows = [(at, frames.compress(canonical_json(body))) for at, body in records]
+        rows = [
+            (at, frames.compress(canonical_json(body)), body.get("selection_id"), body.get("call_id"))
+            for at, body in records
+        ]
         await self._lanes.soon(lambda connection: _observe(connection, rows))
 
     async def observed(self, since: float, limit: int) -> tuple[Mapping[str, Any], ...]:
         """Return the newest *limit* records from *since* on, oldest first."""
         return await self._lanes.soon(lambda connection: _observed(connection, since, limit))
 
+    async def joined(
+        self, selections: Collection[str], calls: Collection[str], limit: int
+    ) -> tuple[Mapping[str, Any], ...]:
+        """Return the first *limit* records of each of these selections and of those of these calls, oldest first."""
+        asked = (json.dumps(sorted(selections)), json.dumps(sorted(calls)), limit)
+        return await self._lanes.soon(
+            lambda connection: tuple(_record(*row) for row in connection.execute(_JOINED, asked))
+        )
+
+    async def tally(self, counted: Sequence[Tally]) -> None:
+        """Keep what selections gave, all or none; what the same gave before is replaced."""
+        rows = [(one.namespace, one.guard, one.at, one.selection_id, one.n, one.bad) for one in counted]
+        await self._lanes.soon(lambda connection: _tally(connection, rows))
+
+    async def tallies(self, namespace: str, guard: str, since: float, limit: int) -> tuple[Tally, ...]:
+        """Return what the newest *limit* selections from *since* on gave, newest first."""
+        return await self._lanes.soon(lambda connection: _tallies(connection, namespace, guard, since, limit))
+
     async def prune(self, before: float, limit: int) -> int:
-        """Remove the oldest records and conversations from before a time, at most *limit* of each; say how many."""
+        """Remove the oldest records, tallies and conversations from before a time, *limit* of each; say how many."""
         return await self._lanes.aside(lambda connection: _prune(connection, before, limit))
 
 
@@ -112,9 +151,22 @@ def _began(connection: sqlite3.Connection, conversation: str, number: int, at: f
     return int(checked(found, "a conversation", int)[0])
 
 
-def _observe(connection: sqlite3.Connection, rows: Sequence[tuple[float, bytes]]) -> None:
+def _observe(connection: sqlite3.Connection, rows: Sequence[tuple[float, bytes, Json, Json]]) -> None:
     with writing(connection):
-        connection.executemany("INSERT INTO observed (at, body) VALUES (?, ?)", rows)
+        connection.executemany(_OBSERVE, rows)
+
+
+def _tally(connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
+    with writing(connection):
+        connection.executemany("INSERT OR REPLACE INTO tallies VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+
+def _tallies(connection: sqlite3.Connection, namespace: str, guard: str, since: float, limit: int) -> tuple[Tally, ...]:
+    found = []
+    for row in connection.execute(_TALLIES, (namespace, guard, since, max(0, limit))):
+        at, selection_id, n, bad = checked(row, f"a tally of {namespace!r}", float, str, int, int)
+        found.append(Tally(namespace=namespace, guard=guard, at=at, selection_id=selection_id, n=n, bad=bad))
+    return tuple(found)
 
 
 def _observed(connection: sqlite3.Connection, since: float, limit: int) -> tuple[Mapping[str, Any], ...]:
@@ -137,5 +189,5 @@ def _record(number: int, packed: bytes) -> Mapping[str, Any]:
 
 def _prune(connection: sqlite3.Connection, before: float, limit: int) -> int:
     with writing(connection):
-        tables = ("observed", "conversations")
+        tables = ("observed", "tallies", "conversations")
         return sum(connection.execute(_PRUNE.format(table), (before, limit)).rowcount for table in tables)

@@ -111,6 +111,17 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE observed (number INTEGER PRIMARY KEY, at REAL NOT NULL, body BLOB NOT NULL)",
         "CREATE INDEX observed_by_time ON observed (at)",
     ),
+    # What was observed is found by its selection, and what the guards need of it by the namespace that was set.
+    (
+        "ALTER TABLE observed ADD COLUMN selection_id TEXT",
+        "ALTER TABLE observed ADD COLUMN call_id TEXT",
+        "CREATE INDEX observed_by_selection ON observed (selection_id) WHERE selection_id IS NOT NULL",
+        "CREATE INDEX observed_by_call ON observed (call_id) WHERE call_id IS NOT NULL",
+        "CREATE TABLE tallies (namespace TEXT NOT NULL, guard TEXT NOT NULL, at REAL NOT NULL,"
+        " selection_id TEXT NOT NULL, n INTEGER NOT NULL, bad INTEGER NOT NULL,"
+        " PRIMARY KEY (namespace, guard, at, selection_id))",
+        "CREATE INDEX tallies_by_time ON tallies (at)",
+    ),
 )
 
 

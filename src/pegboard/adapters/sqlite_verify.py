@@ -17,7 +17,7 @@ from pegboard.adapters.sqlite_rollout import SELECT_CHANGE, read_change
 from pegboard.adapters.sqlite_rows import TIMES, checked, key, read_entry, read_reasons, unpack, unpack_ids, unpacker
 from pegboard.adapters.sqlite_schema import reading
 from pegboard.core.catalog import CatalogEntry
-from pegboard.core.chain import START, chained
+from pegboard.core.chain import Walk
 from pegboard.core.errors import StoreError
 from pegboard.core.snapshot import snapshot_digest
 from pegboard.service.ports import Verification
@@ -138,17 +138,14 @@ def _contradictions(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry
 
 
 def _chain(connection: sqlite3.Connection, _: Mapping[int, CatalogEntry]) -> Iterator[str]:
-    before, expected = START, 1
+    walk = Walk()
     for row in connection.execute(f"{SELECT_EVENT} ORDER BY number"):
-        if row[0] != expected:
-            yield f"the audit goes on with the event {row[0]} where {expected} should stand"
         try:
             event = read_event(row)
-            if event.hash != chained(before, event.number, event.at, event.kind, event.body):
-                yield f"the event {event.number} of the audit does not follow from the one before"
+            walk.follow(event.number, event.at, event.kind, event.body, event.hash)
         except StoreError as error:
             yield error.problem
-        before, expected = str(row[4]), row[0] + 1
+    yield from (f"the event {number} of the audit does not follow from the one before" for number in walk.broken)
 
 
 # What no row says by itself: a statement that finds the name of what is wrong, and what is wrong with it.

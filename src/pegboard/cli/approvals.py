@@ -1,6 +1,6 @@
 """`pegboard approvals`: the calls that wait for someone's word, and the word itself."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -9,18 +9,12 @@ from pegboard.cli.errors import DONE
 from pegboard.cli.opening import opened, operator_name, run
 from pegboard.cli.printing import note, print_json, print_text, say
 from pegboard.core.names import compact_json
-from pegboard.core.times import stamp
-
-if TYPE_CHECKING:
-    from pegboard.engine.ledger import Approval
-    from pegboard.wiring import System
 
 __all__ = ["approvals"]
 
-# What a request is at a moment: its state, or that its time is past.
+# As `service.approver.STATES`, which is not loaded to say how the command is used.
 _STATES = ("asked", "granted", "denied", "used", "expired")
 _STYLES = {"asked": "bold yellow", "granted": "green", "denied": "red"}
-_LOOKED_AT = 1_000
 
 
 @click.group(cls=Subcommands)
@@ -38,7 +32,7 @@ def approvals() -> None:
 def list_approvals(state: str, limit: int) -> int:
     """List requests, the newest first; unsaid, those that wait."""
     with opened() as (_, system):
-        found = run(lambda: _requests(system, state, limit))
+        found = run(lambda: system.approver.listed(state, limit))
     if as_json():
         print_json({"approvals": found})
         return DONE
@@ -55,7 +49,7 @@ def grant(approval_id: str) -> int:
     """Let the call of request ID run, once."""
     with opened() as (_, system):
         granted = run(lambda: system.approver.grant(approval_id, by=operator_name()))
-        shown = run(lambda: _plain(system, granted))
+        shown = run(lambda: system.approver.told(granted))
     if as_json():
         print_json(shown)
     else:
@@ -73,40 +67,12 @@ def deny(approval_id: str, why: str | None) -> int:
     """
     with opened() as (_, system):
         denied = run(lambda: system.approver.deny(approval_id, by=operator_name(), why=why))
-        shown = run(lambda: _plain(system, denied))
+        shown = run(lambda: system.approver.told(denied))
     if as_json():
         print_json(shown)
     else:
         say(("denied", "red"), denied.tool_id, (f"until {shown['expires_at']}", "dim"))
     return DONE
-
-
-async def _requests(system: "System", state: str, limit: int) -> list[dict[str, Any]]:
-    found = [await _plain(system, one) for one in await system.approver.requests(_LOOKED_AT)]
-    return [one for one in found if state in ("all", one["state"])][:limit]
-
-
-async def _plain(system: "System", approval: "Approval") -> dict[str, Any]:
-    """Return a request as it is shown: what is asked, why, by whom, and what became of it."""
-    past = approval.expires_at <= system.catalog.clock.now() and str(approval.state) in ("asked", "granted")
-    calls = [await system.ledger.call(call_id) for call_id in approval.earlier]
-    return {
-        "approval_id": approval.approval_id,
-        "state": "expired" if past else str(approval.state),
-        "tool_id": approval.tool_id,
-        "schema_hash": approval.schema_hash,
-        "arguments": approval.shown,
-        "principal": approval.principal,
-        "reasons": list(approval.reasons),
-        "earlier": [
-            {"call_id": one.line.call_id, "tool_id": one.line.tool_id, "at": stamp(one.line.at)} for one in calls if one
-        ],
-        "asked_at": stamp(approval.asked_at),
-        "expires_at": stamp(approval.expires_at),
-        "by": approval.by,
-        "decided_at": None if approval.decided_at is None else stamp(approval.decided_at),
-        "used_by": approval.used_by,
-    }
 
 
 def _show(one: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ import click
 
 from pegboard.cli.command import Subcommands, as_json
 from pegboard.cli.errors import DONE, NO
-from pegboard.cli.opening import opened, run
+from pegboard.cli.opening import opened, operator_name, run
 from pegboard.cli.printing import counted, note, print_json, say, table
 from pegboard.cli.times import Moment, when
 from pegboard.core.names import compact_json
@@ -48,21 +48,45 @@ def list_events(limit: int, kind: str | None, since: Moment | None) -> int:
 
 
 @audit.command()
-def verify() -> int:
+@click.option("--expect", metavar="HASH", help="A last hash of an earlier time, kept where nobody here can change it.")
+def verify(expect: str | None) -> int:
     """Compute the chain anew, and say which events do not follow from the one before.
 
     That the newest events were cut off shows only against a last hash that was kept elsewhere; this prints it.
     """
     with opened() as (_, system):
-        found = run(system.audit.verify)
+        found = run(lambda: system.audit.verify(expect))
     if as_json():
-        print_json({"events": found.events, "broken": list(found.broken), "last": found.last})
-    else:
-        for number in found.broken:
-            say((f"event {number:,}", "bold"), ("does not follow from the one before", "red"))
-        good = ("all good", "green") if not found.broken else (f"{len(found.broken):,} broken", "bold red")
-        say(f"{counted(found.events, 'event')}:", good, (found.last, "dim"))
-    return NO if found.broken else DONE
+        print_json(found.to_json())
+        return DONE if found.good else NO
+    for number in found.broken:
+        say((f"event {number:,}", "bold"), ("does not follow from the one before", "red"))
+    if found.found is False:
+        say((str(expect), "bold"), ("is not there: what was newest then was cut off, replaced or removed", "red"))
+    if found.pruned:
+        note(f"{counted(found.pruned, 'older event')} were removed; the chain goes on from the last of them")
+    good = ("all good", "green") if found.good else ("not as it was written", "bold red")
+    say(f"{counted(found.events, 'event')}:", good, (found.last, "dim"))
+    return DONE if found.good else NO
+
+
+@audit.command()
+@click.option("--apply", is_flag=True, help="Remove what is shown.")
+def prune(apply: bool) -> int:
+    """Say which events are older than [audit] keep_days, and remove them with --apply.
+
+    That they went is an event itself, from which the chain goes on.
+    """
+    with opened() as (_, system):
+        kept_s = system.catalog.deployment.audit_kept_s
+        found = run(lambda: system.audit.prune(kept_s, by=operator_name(), apply=apply))
+    if as_json():
+        print_json(found.to_json())
+        return DONE
+    note(counted(found.events, "event"), "removed" if apply else f"from before {stamp(found.before)} would go")
+    if not apply and found.events:
+        note("`pegboard audit prune --apply` removes them")
+    return DONE
 
 
 @audit.command()

@@ -12,11 +12,8 @@ from pegboard.cli.times import Moment, when
 from pegboard.core.times import stamp
 
 if TYPE_CHECKING:
-    from pegboard.core.names import Json
     from pegboard.engine.guards import Guarded
-    from pegboard.engine.rollout import Change, Rollout, Setting
-    from pegboard.service.rollout import Promotion
-    from pegboard.wiring import System
+    from pegboard.engine.rollout import Change, Setting
 
 __all__ = ["rollout", "shadow"]
 
@@ -33,27 +30,19 @@ def show() -> int:
     The newest change comes first.
     """
 
-    async def read(system: "System") -> "tuple[Rollout, tuple[Change, ...], dict[str, tuple[Guarded, ...]]]":
-        history, now = await system.rollouts.history(), await system.rollouts.current()
-        return now, history, {path: await system.rollouts.measured(path) for path in sorted(now.last)}
-
     with opened() as (_, system):
-        now, history, found = run(lambda: read(system))
+        found = run(system.rollouts.shown)
     if as_json():
-        namespaces: list[Json] = [
-            {"namespace": path, "setting": str(now.last[path].setting), "guards": [one.to_json() for one in guards]}
-            for path, guards in found.items()
-        ]
-        print_json({"namespaces": namespaces, "history": [_plain(one) for one in reversed(history)]})
+        print_json(found.to_json())
         return DONE
-    for path, guards in found.items():
-        say((path, "bold"), str(now.last[path].setting))
+    for path, guards in found.guards.items():
+        say((path, "bold"), str(found.rollout.last[path].setting))
         for one in guards:
             say("  ", one.name, _value(one))
-    for change in reversed(history):
+    for change in found.history:
         style = "bold red" if change.automatic else "dim"
         say((stamp(change.at), "dim"), change.namespace, (_step(change), style), f"by {change.by}: {change.why}")
-    if not history:
+    if not found.history:
         note("nothing was ever set: every namespace is live")
     return DONE
 
@@ -78,7 +67,7 @@ def change(namespace: str, setting: "Setting", why: str, waive: dict[str, str]) 
     with opened() as (_, system):
         found = run(lambda: system.rollouts.change(namespace, setting, by=operator_name(), why=why, waived=waive))
     if as_json():
-        print_json(_answer(namespace, setting, found))
+        print_json(found.to_json())
     elif found.change is not None:
         say((namespace, "bold"), (_step(found.change), "green"))
     else:
@@ -99,10 +88,10 @@ def shadow() -> None:
 def report(since: Moment | None) -> int:
     """Compare what was or would have been offered with the tools really called."""
     with opened() as (_, system):
-        begin = 0.0 if since is None else since(system.catalog.clock.now())
+        begin = None if since is None else since(system.catalog.clock.now())
         found = run(lambda: system.shadow.report(begin))
     if as_json():
-        print_json({**found, "since": None if since is None else stamp(begin)})
+        print_json(found)
         return DONE
     _show(found)
     return DONE
@@ -143,30 +132,6 @@ def _value(one: "Guarded") -> str:
 
 def _step(change: "Change") -> str:
     return f"{change.was} -> {change.setting}"
-
-
-def _answer(namespace: str, setting: "Setting", found: "Promotion") -> "dict[str, Json]":
-    return {
-        "namespace": namespace,
-        "asked": str(setting),
-        "changed": found.change is not None,
-        "guards": [one.to_json() for one in found.guards],
-        "problems": list(found.problems.values()),
-    }
-
-
-def _plain(change: "Change") -> "dict[str, Json]":
-    return {
-        "number": change.number,
-        "namespace": change.namespace,
-        "setting": str(change.setting),
-        "was": str(change.was),
-        "by": change.by,
-        "why": change.why,
-        "at": stamp(change.at),
-        "automatic": change.automatic,
-        "evidence": dict(change.evidence),
-    }
 
 
 def _setting(context: click.Context, option: click.Parameter, value: str) -> "Setting":

@@ -25,9 +25,11 @@ __all__ = [
     "Guarded",
     "Guards",
     "Observed",
+    "Tally",
     "breach",
     "guarded",
     "observed_of",
+    "tallies",
 ]
 
 # What is recorded: what was offered, a call after it, and how a call ended that the application ran itself.
@@ -139,21 +141,61 @@ class Guarded:
         return {"measure": self.name, "value": value, "n": self.n, "min": self.minimum, "problem": self.problem}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How many samples of one guard a selection gave of what one setting governs, and how many of them are bad.
+
+    Kept beside the records and counted anew whenever one more of a selection's is written, so that the newest samples
+    of a namespace are found however much is observed of others.
+    """
+
+    namespace: str
+    """The one that was set."""
+    guard: str
+    at: float
+    selection_id: str
+    n: int
+    bad: int
+
+
+def tallies(namespace: str, one: Observed, guards: Guards) -> tuple[Tally, ...]:
+    """Count the samples of one selection, of which *namespace*'s setting governs what is left in it."""
+    counted = ((row.name, list(row.samples(one, guards))) for row in GUARDS)
+    return tuple(
+        Tally(
+            namespace=namespace,
+            guard=name,
+            at=one.at,
+            selection_id=one.selection_id,
+            n=len(samples),
+            bad=samples.count(False),
+        )
+        for name, samples in counted
+        if samples
+    )
+
+
 def guarded(seen: Iterable[Observed], guards: Guards) -> tuple[Guarded, ...]:
     """Return what each guard finds in the observations, in the order of `GUARDS`."""
     seen = tuple(seen)
     return tuple(_guarded(row, _samples(row, seen, guards), guards) for row in GUARDS)
 
 
-def breach(seen: Iterable[Observed], guards: Guards) -> str | None:
-    """Say which guard is broken, None where none is; observations come oldest first."""
-    seen = tuple(seen)
+def breach(newest: Mapping[str, Sequence[Tally]], guards: Guards) -> str | None:
+    """Say which guard is broken, None where none is.
+
+    Args:
+        newest: Guard -> what the newest selections gave, newest first. Of one selection the bad samples come first.
+        guards: The minimums.
+    """
     for row in GUARDS:
-        newest = _samples(row, seen, guards)[-guards.samples :]
-        bad = newest.count(False)
+        n = bad = 0
+        for one in newest.get(row.name, ()):
+            taken = min(one.n, guards.samples - n)
+            n, bad = n + taken, bad + min(one.bad, taken)
         # A share such as 0.95 times a whole number misses another by a rounding error.
         if bad > floor((1 - getattr(guards, row.name)) * guards.samples + _ROUNDING):
-            return f"{row.name}: {bad} of the newest {len(newest)} samples are bad"
+            return f"{row.name}: {bad} of the newest {n} samples are bad"
     return None
 
 

@@ -15,9 +15,11 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 
 from pegboard.core.names import Json
 from pegboard.core.revocations import with_parents
+from pegboard.core.times import stamp
 from pegboard.engine.selection import Selection
 
 __all__ = [
@@ -99,6 +101,8 @@ def setting_of(text: str) -> Setting:
     return Setting(value)
 
 
+# Asked for each namespace of a selection, of which there may be hundreds.
+@lru_cache(maxsize=1_024)
 def place(key: str) -> float:
     """Return where a key lies, from 0 to below 1: the same on every machine, for ever."""
     found = hashlib.sha256(_WITHIN + key.encode("utf-8", "replace")).digest()[: _BITS // 8]
@@ -121,6 +125,20 @@ class Change:
     evidence: Mapping[str, Json] = field(default_factory=dict)
     """What was measured at that moment, and what was waived with which reason."""
 
+    def to_json(self) -> dict[str, Json]:
+        """Return the shape of one element of `history`."""
+        return {
+            "number": self.number,
+            "namespace": self.namespace,
+            "setting": str(self.setting),
+            "was": str(self.was),
+            "by": self.by,
+            "why": self.why,
+            "at": stamp(self.at),
+            "automatic": self.automatic,
+            "evidence": dict(self.evidence),
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollout:
@@ -137,8 +155,8 @@ class Rollout:
 
     def governing(self, namespace: str, also: str | None = None) -> str:
         """Return whose word holds for a namespace: its own, the nearest around it, or `WHOLE`; as if *also* had one."""
-        said = {*self.last, also}
-        return next((path for path in reversed(tuple(with_parents(namespace))) if path in said), WHOLE)
+        around = reversed(tuple(with_parents(namespace)))
+        return next((path for path in around if path in self.last or path == also), WHOLE)
 
     def setting(self, namespace: str) -> Setting:
         """Return what holds for a namespace."""
@@ -169,11 +187,15 @@ class Sides:
         return self.now.setting(namespace).phase is not Phase.OFF
 
 
-def left_to_production(selection: Selection, production: Collection[str], namespaces: Mapping[str, str]) -> Selection:
+def left_to_production(
+    selection: Selection, production: Collection[str], namespaces: Mapping[str, str], loaded: Iterable[str] = ()
+) -> Selection:
     """Return the selection without the tools of *production*'s namespaces, and with these named.
 
-    Nothing else changes: what is served of the other namespaces is what would have been served of them. *namespaces*
-    holds the namespace of each selected tool.
+    What a conversation has *loaded* of them is withdrawn. Nothing else changes: what is served of the other namespaces
+    is what would have been served of them. *namespaces* holds the namespace of each selected and loaded tool.
     """
     kept = tuple(one for one in selection.tools if namespaces[one.tool.tool_id] not in production)
-    return replace(selection, tools=kept, production=tuple(sorted(production)))
+    gone = (tool for tool in loaded if namespaces.get(tool) in production)
+    withdraw = tuple(dict.fromkeys((*selection.withdraw, *gone)))
+    return replace(selection, tools=kept, withdraw=withdraw, production=tuple(sorted(production)))

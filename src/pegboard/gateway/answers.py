@@ -22,8 +22,12 @@ __all__ = [
     "REVIEW_REJECT",
     "REVIEW_SHOW",
     "ROLLBACK",
+    "ROLLOUT",
+    "ROLLOUT_HISTORY",
+    "ROLLOUT_SET",
     "SELECT",
     "SERVERS",
+    "SHADOW_REPORT",
     "TOOLS",
     "TRACE",
     "TRACES",
@@ -141,6 +145,7 @@ APPROVAL = _object(
     arguments=_ANY,
     principal=_TEXT,
     reasons=_TEXTS,
+    earlier=_list(_object(call_id=_TEXT, tool_id=_TEXT, at=_STAMP)),
     asked_at=_STAMP,
     expires_at=_STAMP,
     by=_TEXT_OR_NULL,
@@ -151,6 +156,37 @@ APPROVALS = _object(approvals=_list(APPROVAL))
 HALT = _object(target=_TEXT, why=_TEXT, by=_TEXT, since=_STAMP, expires_at=_STAMP_OR_NULL)
 HALTS = _object(halts=_list(HALT), revoked=_list(_object(tool_id=_TEXT, why=_TEXT)))
 RESUME = _object(target=_TEXT, resumed=_FLAG, halted=_TEXTS)
+_GUARDED = _object(measure=_TEXT, value=_NUMBER_OR_NULL, n=_COUNT, min={"type": "number"}, problem=_TEXT_OR_NULL)
+_CHANGE = _object(
+    number=_COUNT,
+    namespace=_TEXT,
+    setting=_TEXT,
+    was=_TEXT,
+    by=_TEXT,
+    why=_TEXT,
+    at=_STAMP,
+    automatic=_FLAG,
+    evidence=_OPEN,
+)
+ROLLOUT_HISTORY = _object(history=_list(_CHANGE))
+ROLLOUT = _object(
+    namespaces=_list(_object(namespace=_TEXT, setting=_TEXT, guards=_list(_GUARDED))), history=_list(_CHANGE)
+)
+ROLLOUT_SET = _object(namespace=_TEXT, asked=_TEXT, changed=_FLAG, guards=_list(_GUARDED), problems=_TEXTS)
+_LABELLED = {
+    "calls": _COUNT,
+    "recall": _object(value=_NUMBER_OR_NULL, low=_NUMBER_OR_NULL, high=_NUMBER_OR_NULL, n=_COUNT, reason=_TEXT_OR_NULL),
+    "exposed": _COUNT,
+    "production_exposed": {"type": ["integer", "null"]},
+}
+SHADOW_REPORT = _object(
+    since=_STAMP_OR_NULL,
+    selections=_COUNT,
+    **_LABELLED,
+    tokens=_object(offered=_NUMBER_OR_NULL, listed=_NUMBER_OR_NULL),
+    missed=_list(_object(tool_id=_TEXT, calls=_COUNT)),
+    namespaces=_list(_object(namespace=_TEXT, setting=_TEXT, **_LABELLED)),
+)
 TRACE = _object(trace_id=_TEXT, at={"type": "number"})
 TRACES = _object(traces=_list(TRACE))
 REPLAY = _object(traces=_list(_object(trace_id=_TEXT, grade=_TEXT, equal=_FLAG)))

@@ -7,9 +7,10 @@ The published description is made of these models, so it says what is checked.
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
+from pegboard.engine.rollout import setting_of
 from pegboard.gateway.refusals import Refusal
 
 __all__ = [
@@ -26,7 +27,9 @@ __all__ = [
     "Nothing",
     "Refresh",
     "Reject",
+    "Release",
     "Replay",
+    "Reported",
     "Requests",
     "Resume",
     "Rollback",
@@ -53,6 +56,21 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _released(value: str) -> str:
+    """Take what `setting_of` reads."""
+    try:
+        setting_of(value)
+    except ValueError as error:
+        raise PydanticCustomError("setting", "{problem}", {"problem": str(error)}) from None
+    return value
+
+
+_Setting = Annotated[
+    str,
+    StringConstraints(max_length=64),
+    AfterValidator(_released),
+    Field(json_schema_extra={"pattern": "^(off|shadow|live|canary=0\\.[0-9]*[1-9])$"}),
+]
 # It stands last, so that it comes first and the bounds are still published.
 _WHOLE = BeforeValidator(_whole)
 _Count = Annotated[int, Field(ge=1, le=1_000), _WHOLE]
@@ -84,7 +102,7 @@ class Select(Asked):
     conversation: _Id | None = Field(
         None, description="The application's own name of the conversation; calls name it again."
     )
-    target: Literal["openai", "openai-chat", "anthropic", "gemini", "mcp"] | None = Field(
+    target: Literal["openai", "openai-chat", "openai-compatible", "anthropic", "gemini", "mcp"] | None = Field(
         None, alias="for", description="Also shape the tools for this model API, and say what is lost."
     )
 
@@ -183,7 +201,7 @@ class Reject(Asked):
 class Requests(Asked):
     """The query of `approvals`."""
 
-    state: Literal["asked", "granted", "denied", "used", "all"] = "asked"
+    state: Literal["asked", "granted", "denied", "used", "expired", "all"] = "asked"
     limit: _Count = 20
 
 
@@ -207,6 +225,22 @@ class Resume(Asked):
     """The body of `resume`."""
 
     target: Annotated[str, StringConstraints(min_length=1, max_length=300)]
+
+
+class Release(Asked):
+    """The body of a change of the rollout."""
+
+    setting: _Setting = Field(description="off, shadow, canary=SHARE or live.")
+    why: _Why = Field(description="The reason; it is put on record.")
+    waive: Annotated[dict[_Name, _Why], Field(max_length=20)] = Field(
+        default_factory=dict, description="Guard -> why it need not have enough samples."
+    )
+
+
+class Reported(Asked):
+    """The query of a report on a shadow. Times are Unix seconds."""
+
+    since: Annotated[float, Field(ge=0, le=1e11)] | None = Field(None, description="Unsaid: as far as it is kept.")
 
 
 class Traced(Asked):

@@ -3,13 +3,9 @@
 Whoever decides is named by the key, and nobody approves what was asked for under a name of their own.
 """
 
-from typing import Any
-
 from pegboard.core.catalog import Flow, Reach, Risk
 from pegboard.core.errors import UnknownToolError
 from pegboard.core.names import Json
-from pegboard.core.times import stamp
-from pegboard.engine.ledger import Approval, ApprovalState
 from pegboard.engine.pending import declared
 from pegboard.gateway import asked
 from pegboard.gateway.refusals import nothing
@@ -62,41 +58,22 @@ async def reject(running: Running, by: Application, said: asked.Reject) -> dict[
 
 async def requests(running: Running, by: Application, said: asked.Requests) -> dict[str, Json]:
     """List the calls that wait for an approval, or had one, the newest first."""
-    state = None if said.state == "all" else ApprovalState(said.state)
-    return {"approvals": [_approval(running, one) for one in await running.approver.requests(said.limit, state)]}
+    return {"approvals": [*await running.approver.listed(said.state, said.limit)]}
 
 
 async def grant(running: Running, by: Application, said: asked.Nothing, *, approval_id: str) -> dict[str, Json]:
     """Let the call of a request run, once."""
     await _asked_for(running, approval_id)
-    return _approval(running, await running.approver.grant(approval_id, by=by.name, names=(by.workload,)))
+    granted = await running.approver.grant(approval_id, by=by.name, names=(by.workload,))
+    return await running.approver.told(granted)
 
 
 async def deny(running: Running, by: Application, said: asked.Decide, *, approval_id: str) -> dict[str, Json]:
     """Refuse the call of a request."""
     await _asked_for(running, approval_id)
-    return _approval(running, await running.approver.deny(approval_id, by=by.name, why=said.why))
+    return await running.approver.told(await running.approver.deny(approval_id, by=by.name, why=said.why))
 
 
 async def _asked_for(running: Running, approval_id: str) -> None:
     if await running.ledger.approval(approval_id) is None:
         raise nothing("request", approval_id)
-
-
-def _approval(running: Running, one: Approval) -> dict[str, Any]:
-    open_ = one.state in (ApprovalState.ASKED, ApprovalState.GRANTED)
-    past = open_ and one.expires_at <= running.catalog.clock.now()
-    return {
-        "approval_id": one.approval_id,
-        "state": "expired" if past else str(one.state),
-        "tool_id": one.tool_id,
-        "schema_hash": one.schema_hash,
-        "arguments": one.shown,
-        "principal": one.principal,
-        "reasons": list(one.reasons),
-        "asked_at": stamp(one.asked_at),
-        "expires_at": stamp(one.expires_at),
-        "by": one.by,
-        "decided_at": None if one.decided_at is None else stamp(one.decided_at),
-        "used_by": one.used_by,
-    }

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from pegboard.core.names import Json
-from pegboard.gateway import agents, answers, asked, deciding, operators
+from pegboard.gateway import agents, answers, asked, deciding, operators, releasing
 
 __all__ = ["DOORS", "Door", "Role"]
 
@@ -82,6 +82,11 @@ DOORS: tuple[Door, ...] = (
     _operators("GET", "halts", operators.halts, asked.Nothing, answers.HALTS),
     _operators("POST", "halt", operators.halt, asked.Halt, answers.HALT),
     _operators("POST", "resume", operators.resume, asked.Resume, answers.RESUME),
+    _operators("GET", "rollout", releasing.rollout, asked.Nothing, answers.ROLLOUT),
+    # Before the namespaces, of which one may have this name: what a path allows is said by the first that has it.
+    _operators("GET", "rollout/history", releasing.history, asked.Nothing, answers.ROLLOUT_HISTORY),
+    _operators("PUT", "rollout/{namespace}", releasing.change, asked.Release, answers.ROLLOUT_SET),
+    _operators("GET", "shadow/report", releasing.report, asked.Reported, answers.SHADOW_REPORT),
     _operators("GET", "traces", operators.traces, asked.Traced, answers.TRACES),
     _operators("GET", "traces/{trace_id}", operators.trace, asked.Nothing, answers.TRACE),
     _operators("POST", "replay", operators.replay, asked.Replay, answers.REPLAY),

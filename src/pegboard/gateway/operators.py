@@ -3,17 +3,12 @@
 Apart from the agents' doors: these take an operator's key and nothing else, and they see everything.
 """
 
-from collections.abc import Sequence
-
-from pegboard.core.catalog import CatalogEntry
 from pegboard.core.names import Json
-from pegboard.core.revocations import EVERYTHING, Revocation, target_problem, with_parents
 from pegboard.core.snapshot import diff
 from pegboard.core.times import stamp
 from pegboard.gateway import asked
 from pegboard.gateway.refusals import nothing
 from pegboard.gateway.running import Running
-from pegboard.service.audit import AuditKind
 from pegboard.service.identity import Application
 from pegboard.service.ports import Head
 from pegboard.service.replayer import Against
@@ -81,38 +76,23 @@ async def halts(running: Running, by: Application, said: asked.Nothing) -> dict[
     now, policies = running.catalog.clock.now(), running.catalog.policies
     found = [one for one in await policies.halts() if one.expires_at is None or one.expires_at > now]
     return {
-        "halts": [_halt(one) for one in found],
+        "halts": [one.to_json() for one in found],
         "revoked": [{"tool_id": one.target, "why": one.why} for one in await policies.suspended()],
     }
 
 
 async def halt(running: Running, by: Application, said: asked.Halt) -> dict[str, Json]:
     """Stop a target from the next request on, whatever catalog and lock say."""
-    if target_problem(said.target) or not await _stops_something(running, said.target):
+    one = await running.halts.halt(said.target, why=said.why, by=by.name, seconds=said.seconds)
+    if one is None:
         raise nothing("tool, namespace or server", said.target)
-    now = running.catalog.clock.now()
-    one = Revocation(
-        target=said.target,
-        why=said.why,
-        by=by.name,
-        since=now,
-        expires_at=None if said.seconds is None else now + said.seconds,
-    )
-    # It holds before anyone writes of it: an audit that cannot be written must not keep a tool running.
-    await running.catalog.policies.halt(one)
-    told = {"target": one.target, "why": one.why, "by": one.by, "expires_at": one.expires_at}
-    await running.audit.record(AuditKind.HALT, **told)
-    return _halt(one)
+    return one.to_json()
 
 
 async def resume(running: Running, by: Application, said: asked.Resume) -> dict[str, Json]:
     """Lift the halt of a target."""
-    policies = running.catalog.policies
-    lifted = await policies.resume(said.target)
-    if lifted:
-        await running.audit.record(AuditKind.RESUME, target=said.target, by=by.name)
-    halted: list[Json] = [one.target for one in await policies.halts()]
-    return {"target": said.target, "resumed": lifted, "halted": halted}
+    lifted, others = await running.halts.resume(said.target, by=by.name)
+    return {"target": said.target, "resumed": lifted, "halted": list(others)}
 
 
 async def traces(running: Running, by: Application, said: asked.Traced) -> dict[str, Json]:
@@ -160,33 +140,3 @@ async def _version(running: Running, name: str) -> Head:
         if name in (one.version, str(one.number)):
             return one
     raise nothing("catalog version", name)
-
-
-async def _stops_something(running: Running, target: str) -> bool:
-    """Say whether there is such a thing: a halt that stops nothing because of a slip of the pen is worse than none.
-
-    It is looked up in what is served and in what servers list, without the lock, which may be what is broken.
-    """
-    kind, colon, name = target.partition(":")
-    if target == EVERYTHING or (colon and kind == "principal"):
-        return True
-    head = await running.catalog.snapshots.head()
-    served: Sequence[CatalogEntry] = ()
-    if head is not None:
-        served = (await running.catalog.snapshots.load(head.number)).entries
-    entries = [*served, *(entry for listed in (await running.catalog.live()).values() for entry in listed)]
-    known = {
-        "namespace": {path for entry in entries for path in with_parents(entry.namespace)},
-        "server": {entry.source_server for entry in entries} | {one.server for one in running.health.read()},
-    }
-    return target in {entry.tool_id for entry in entries} or (bool(colon) and name in known.get(kind, ()))
-
-
-def _halt(one: Revocation) -> dict[str, Json]:
-    return {
-        "target": one.target,
-        "why": one.why,
-        "by": one.by,
-        "since": stamp(one.since),
-        "expires_at": None if one.expires_at is None else stamp(one.expires_at),
-    }

@@ -66,9 +66,7 @@ class Refusal(Exception):
 
 def refused(why: Refused, settings: IdentitySettings) -> Refusal:
     """Return the answer to a credential that opens nothing here, with where to get another one."""
-    headers = (
-        {"www-authenticate": challenge(why, settings).strip()} if why.status in (401, 403) else {"retry-after": "5"}
-    )
+    headers = {"www-authenticate": challenge(why, settings)} if why.status in (401, 403) else {"retry-after": "5"}
     kind = _OF_REFUSED.get(why.status, "forbidden")
     return Refusal(status=why.status, kind=kind, message=why.description or kind, headers=headers)
 

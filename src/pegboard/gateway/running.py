@@ -5,6 +5,7 @@ from typing import Protocol
 from pegboard.service.approver import Approver
 from pegboard.service.audit import Audit
 from pegboard.service.gatekeeper import Gatekeeper
+from pegboard.service.halts import Halts
 from pegboard.service.health import HealthBook
 from pegboard.service.identity import Identity
 from pegboard.service.lockkeeper import LockKeeper
@@ -47,6 +48,9 @@ class Running(Protocol):
 
     @property
     def approver(self) -> Approver: ...
+
+    @property
+    def halts(self) -> Halts: ...
 
     @property
     def ledger(self) -> Ledger: ...

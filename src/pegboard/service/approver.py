@@ -9,6 +9,8 @@ Source: DESIGN section 8, step 8.
 from collections.abc import Collection
 
 from pegboard.core.errors import ConfigError
+from pegboard.core.names import Json
+from pegboard.core.times import stamp
 from pegboard.engine.approvals import may_decide, shown
 from pegboard.engine.judged import Judged
 from pegboard.engine.ledger import Approval, ApprovalState
@@ -16,12 +18,16 @@ from pegboard.engine.verdict import Asks
 from pegboard.service.audit import Audit, AuditKind
 from pegboard.service.ports import Clock, Ledger
 
-__all__ = ["Approver"]
+__all__ = ["STATES", "Approver"]
 
 # So many open requests of one caller, among its newest, are answered before it may ask for more: whoever approves must
 # be able to read what is asked, and a model that varies its arguments must not be able to drown it.
 OPEN_AT_MOST = 50
 _NEWEST = 200
+# What a request is shown as: its state, or that its time is past. Looked for among so many of the newest.
+_EXPIRED, _ALL = "expired", "all"
+STATES = (*map(str, ApprovalState), _EXPIRED)
+_LOOKED_AT = 1_000
 
 
 class Approver:
@@ -66,6 +72,37 @@ class Approver:
     async def requests(self, limit: int, state: ApprovalState | None = None) -> tuple[Approval, ...]:
         """Return the newest requests, newest first."""
         return await self._ledger.approvals(limit, state=state)
+
+    async def listed(self, state: str, limit: int) -> list[dict[str, Json]]:
+        """Return the newest requests in a state of `STATES`, or in any (`all`), as whoever approves is shown them."""
+        newest = await self._ledger.approvals(_LOOKED_AT)
+        now = self._clock.now()
+        found = [one for one in newest if state in (_ALL, _state(one, now))][:limit]
+        return [await self.told(one) for one in found]
+
+    async def told(self, one: Approval) -> dict[str, Json]:
+        """Return a request as it is shown: what is asked, why, by whom, and what became of it."""
+        calls = [await self._ledger.call(call_id) for call_id in one.earlier]
+        earlier: list[Json] = [
+            {"call_id": past.line.call_id, "tool_id": past.line.tool_id, "at": stamp(past.line.at)}
+            for past in calls
+            if past is not None
+        ]
+        return {
+            "approval_id": one.approval_id,
+            "state": _state(one, self._clock.now()),
+            "tool_id": one.tool_id,
+            "schema_hash": one.schema_hash,
+            "arguments": one.shown,
+            "principal": one.principal,
+            "reasons": list(one.reasons),
+            "earlier": earlier,
+            "asked_at": stamp(one.asked_at),
+            "expires_at": stamp(one.expires_at),
+            "by": one.by,
+            "decided_at": None if one.decided_at is None else stamp(one.decided_at),
+            "used_by": one.used_by,
+        }
 
     async def grant(self, approval_id: str, *, by: str, names: Collection[str] = ()) -> Approval:
         """Approve one call, once.
@@ -133,3 +170,8 @@ class Approver:
             earlier=approval.earlier,
             **more,
         )
+
+
+def _state(one: Approval, now: float) -> str:
+    open_ = one.state in (ApprovalState.ASKED, ApprovalState.GRANTED)
+    return _EXPIRED if open_ and one.expires_at <= now else str(one.state)

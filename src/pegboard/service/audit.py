@@ -11,14 +11,16 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 
-from pegboard.core.chain import START, chained
+from pegboard.core.chain import PRUNED, Walk
+from pegboard.core.errors import ConfigError
 from pegboard.core.names import Json
 from pegboard.core.text import well_formed
+from pegboard.core.times import stamp
 from pegboard.service.batching import Batches
 from pegboard.service.ports import AuditEvent, AuditStore, Clock
 from pegboard.service.telemetry import QUIET, Key, Measure, Telemetry
 
-__all__ = ["BATCHED", "Audit", "AuditCheck", "AuditKind"]
+__all__ = ["BATCHED", "Audit", "AuditCheck", "AuditKind", "AuditPruned"]
 
 # A caller's own text is on record only as far as it helps to see what was meant.
 LONGEST = 2_000
@@ -56,6 +58,12 @@ class AuditKind(StrEnum):
     """A guard took a namespace back."""
     CONTEXT_STATED = "context_stated"
     """An application stated the stage, the flags or the clearance of a caller's work."""
+    CALL_RESOLVED = "call_resolved"
+    """A person said how a call of unknown outcome ended, and why."""
+    LEDGER_PRUNED = "ledger_pruned"
+    """Old calls were removed: how many, from before when."""
+    AUDIT_PRUNED = PRUNED
+    """Old events were removed: up to which, and its hash, from which the chain goes on."""
     EVENTS_LOST = "events_lost"
     """So many events could not be put on record before this one."""
     TRACES_LOST = "traces_lost"
@@ -71,9 +79,43 @@ class AuditCheck:
     """What `audit verify` found: how far the stream goes, and what does not follow from the event before."""
 
     events: int
+    pruned: int
+    """How many events were removed before the first."""
     broken: tuple[int, ...]
     last: str
     """The newest hash: kept elsewhere, it shows later that nothing up to here was cut off."""
+    found: bool | None
+    """Whether the hash that was kept elsewhere is there; None: none was given."""
+
+    @property
+    def good(self) -> bool:
+        """Say whether all is as it was written, as far as can be seen."""
+        return not self.broken and self.found is not False
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the answer of `audit verify`."""
+        told: dict[str, Json] = {"events": self.events, "pruned": self.pruned, "broken": list(self.broken)}
+        return {**told, "last": self.last, "found": self.found}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditPruned:
+    """What was removed of the stream, or would be."""
+
+    applied: bool
+    before: float
+    events: int
+    through: int | None
+    """The number of the last event that goes; None: none does."""
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the answer of `audit prune`."""
+        return {
+            "applied": self.applied,
+            "before": stamp(self.before),
+            "events": self.events,
+            "through": self.through,
+        }
 
 
 class Audit:
@@ -115,15 +157,48 @@ class Audit:
                 yield event
             after = page[-1].number
 
-    async def verify(self) -> AuditCheck:
-        """Compute the chain anew. Raises StoreError where the stream cannot be read."""
-        broken, before, expected = [], START, 1
+    async def verify(self, kept: str | None = None) -> AuditCheck:
+        """Compute the chain anew, and look for a hash that was *kept* elsewhere when it was the newest.
+
+        Raises:
+            StoreError: The stream cannot be read.
+        """
+        walk, found = Walk(), False
         async for event in self.events():
-            hash_ = chained(before, event.number, event.at, event.kind, event.body)
-            if event.number != expected or event.hash != hash_:
-                broken.append(event.number)
-            before, expected = event.hash, event.number + 1
-        return AuditCheck(events=expected - 1, broken=tuple(broken), last=before)
+            walk.follow(event.number, event.at, event.kind, event.body, event.hash)
+            # What was the newest once may have been removed since, and is then the one that is named.
+            found |= kept == event.hash or (event.kind == PRUNED and kept == event.body.get("hash"))
+        return AuditCheck(
+            events=walk.events,
+            pruned=walk.pruned,
+            broken=walk.broken,
+            last=walk.last,
+            found=None if kept is None else found,
+        )
+
+    async def prune(self, kept_s: float | None, *, by: str, apply: bool) -> AuditPruned:
+        """Remove events that are older than so many seconds; without *apply* only say what it would be.
+
+        That they went, where the chain goes on, and which of them did not follow, is on the stream before they go.
+
+        Raises:
+            ConfigError: Nothing says how long events are kept.
+            StoreError: The store failed; nothing was removed then.
+        """
+        if kept_s is None:
+            raise ConfigError("every event is kept", fix="say `keep_days` under [audit] in pegboard.toml")
+        await self._batches.flush()
+        before = self._clock.now() - kept_s
+        last = await self._store.older(before)
+        (first,) = await self._store.events(0, 1) if last is not None else (None,)
+        count = last.number - first.number + 1 if last is not None and first is not None else 0
+        if apply and last is not None:
+            # What was cut out of the stream is not washed off when what stood around it goes.
+            broken = [number for number in (await self.verify()).broken if number <= last.number]
+            told = {"through": last.number, "hash": last.hash, "events": count, "before": before, "broken": broken}
+            await self.record(AuditKind.AUDIT_PRUNED, **told, by=by)
+            await self._store.forget(last.number)
+        return AuditPruned(applied=apply, before=before, events=count, through=None if last is None else last.number)
 
     async def _append(self, events: Sequence[tuple[float, str, dict[str, Json]]]) -> None:
         # Told before it is written, since an act and a batch may be written side by side.

@@ -66,6 +66,7 @@ class Observer:
         self._rollouts = rollouts
         self._catalog = catalog
         self._looked_at = catalog.clock.now()
+        self._to_look = False
         self.shadowing = False
         """Whether this process was asked for a shadow."""
         self._batches: Batches[_Taken] = Batches(
@@ -127,6 +128,8 @@ class Observer:
     async def flush(self) -> None:
         """Write everything that was taken in, and let the guards look. Raises StoreError where that fails."""
         await self._batches.flush()
+        if self._to_look:
+            await self._look()
 
     def _offer(
         self, offered: Offered, sides: Sides | None, served: frozenset[str], listed: Sequence[str] | None
@@ -165,17 +168,19 @@ class Observer:
             if context is None or decide_tool(entry, view.policy, context, revocations).allowed:
                 written.append((at, {**record, "namespace": entry.namespace}))
         await self._rollouts.store.observe(written)
+        self._to_look = True
         try:
-            await self._look()
+            await self._rollouts.count(record for _, record in written)
+            if self._catalog.clock.now() - self._looked_at >= LOOK_EVERY_S:
+                await self._look()
         except StoreError:
             return  # the observations are written; the next turn looks again
 
     async def _look(self) -> None:
-        now = self._catalog.clock.now()
-        if now - self._looked_at >= LOOK_EVERY_S:
-            self._looked_at = now
-            await self._rollouts.guard()
-            await self._rollouts.store.prune(now - self._catalog.deployment.traces_kept_s, PRUNED_AT_ONCE)
+        self._looked_at = self._catalog.clock.now()
+        await self._rollouts.guard()
+        self._to_look = False
+        await self._rollouts.store.prune(self._looked_at - self._catalog.deployment.traces_kept_s, PRUNED_AT_ONCE)
 
 
 def _of_production(offered: Offered, sides: Sides | None, listed: Sequence[str] | None) -> dict[str, Json]:

@@ -6,60 +6,76 @@ next request on. A promotion needs what the guards ask for; a demotion needs not
 Source: DESIGN section 11.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from pegboard.core.catalog import Risk
 from pegboard.core.context import RuntimeContext
 from pegboard.core.errors import ConfigError
 from pegboard.core.names import Json, digest
 from pegboard.core.text import well_formed
-from pegboard.engine.guards import GUARDS, Guarded, Observed, breach, guarded, observed_of
+from pegboard.engine.guards import END, GUARDS, Guarded, Observed, breach, guarded, observed_of, tallies
 from pegboard.engine.rollout import LIVE, WHOLE, Change, Rollout, Setting, Sides
 from pegboard.engine.view import View
 from pegboard.service.audit import AuditKind
 from pegboard.service.published import Catalog
+from pegboard.service.rollout_store import RolloutStore
 
-__all__ = ["READS_FIRST", "RECORDS", "Promotion", "RolloutStore", "Rollouts"]
+__all__ = ["READS_FIRST", "RECORDS", "Promotion", "Rollouts", "Shown"]
 
-# How many of the newest records are read: where a person asks, and by the guards, once a second at most.
-RECORDS, NEWEST = 100_000, 1_000
+# How many of the newest records are read where a person asks.
+RECORDS = 100_000
+# … and how many of one selection count for the guards, so that what is written of it costs no more the longer it lasts.
+JOINED = 100
 READS_FIRST = "reads_first"
 _SHADOW = Setting(0.0)
 _GUARD = "guard"
-
-
-class RolloutStore(Protocol):
-    """The history of changes, and what was observed. For operators alone. Every method may raise StoreError."""
-
-    async def changes(self, after: int = 0) -> tuple[Change, ...]:
-        """Return the changes that follow number *after*, oldest first."""
-
-    async def change(self, change: Change) -> bool:
-        """Put a change on record, durably, before returning; False where its number is not the next one."""
-
-    async def began(self, conversation: str, number: int, at: float) -> int:
-        """Return the number under which a conversation began: this one, where it is new."""
-
-    async def observe(self, records: Sequence[tuple[float, Mapping[str, Json]]]) -> None:
-        """Keep records as (time, body), all or none."""
-
-    async def observed(self, since: float, limit: int) -> tuple[Mapping[str, Any], ...]:
-        """Return the newest *limit* records from *since* on, oldest first."""
-
-    async def prune(self, before: float, limit: int) -> int:
-        """Remove the oldest records and conversations from before a time, at most *limit* of each; say how many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
     """What became of a change that was asked for: it is there, or these problems stop it."""
 
+    namespace: str
+    asked: Setting
     change: Change | None
     guards: tuple[Guarded, ...]
     problems: Mapping[str, str]
     """Measure -> what is wrong; empty where the change was made."""
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the answer of `rollout set`."""
+        return {
+            "namespace": self.namespace,
+            "asked": str(self.asked),
+            "changed": self.change is not None,
+            "guards": [one.to_json() for one in self.guards],
+            "problems": list(self.problems.values()),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What holds, what the guards find of it, and how it came to be."""
+
+    rollout: Rollout
+    guards: Mapping[str, tuple[Guarded, ...]]
+    """Of every namespace that was set, by name."""
+    history: tuple[Change, ...]
+    """The newest first."""
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the answer of `rollout show`."""
+        namespaces: list[Json] = [
+            {
+                "namespace": path,
+                "setting": str(self.rollout.last[path].setting),
+                "guards": [one.to_json() for one in found],
+            }
+            for path, found in self.guards.items()
+        ]
+        return {"namespaces": namespaces, "history": [one.to_json() for one in self.history]}
 
 
 class Rollouts:
@@ -88,6 +104,13 @@ class Rollouts:
     async def current(self) -> Rollout:
         """Read what holds now. Raises StoreError."""
         return Rollout.of(await self.history())
+
+    async def shown(self) -> Shown:
+        """Read what holds, and measure it. Raises StoreError."""
+        history = await self.history()
+        now = Rollout.of(history)
+        guards = {path: await self.measured(path) for path in sorted(now.last)}
+        return Shown(rollout=now, guards=guards, history=tuple(reversed(history)))
 
     async def sides(self, context: RuntimeContext, conversation: str | None = None) -> Sides | None:
         """Say on which side a caller is; None where nothing was ever set, so that everything is live.
@@ -153,12 +176,24 @@ class Rollouts:
             if (first := _reads_first(namespace, rollout, view)) and READS_FIRST not in waived:
                 problems[READS_FIRST] = f"reads come first: {', '.join(first)}"
         if problems:
-            return Promotion(change=None, guards=found, problems=problems)
+            return Promotion(namespace=namespace, asked=setting, change=None, guards=found, problems=problems)
         evidence: dict[str, Json] = {"guards": [one.to_json() for one in found], "waived": dict(waived)}
         change = self._next(rollout, namespace, setting, by=by, why=why, evidence=evidence)
         if not await self._made(change, AuditKind.ROLLOUT_CHANGED):
             raise ConfigError("another changed the rollout at the same time", fix="look at it, and try again")
-        return Promotion(change=change, guards=found, problems={})
+        return Promotion(namespace=namespace, asked=setting, change=change, guards=found, problems={})
+
+    async def count(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Count anew what the selections gave that these records, which are written, belong to. Raises StoreError."""
+        rollout = await self.current()
+        if not (served := _served(rollout)):
+            return
+        written = tuple(records)
+        selections = {str(one["selection_id"]) for one in written if one["kind"] != END}
+        calls = {str(one["call_id"]) for one in written if one["kind"] == END}
+        seen = observed_of(await self.store.joined(selections, calls, JOINED))
+        within = ((path, mine) for path in served for mine in _about(path, rollout, seen))
+        await self.store.tally([one for path, mine in within for one in tallies(path, mine, self.guards)])
 
     async def guard(self) -> tuple[Change, ...]:
         """Take back every namespace whose guards are broken, at once; return what was taken back.
@@ -166,18 +201,15 @@ class Rollouts:
         Raises:
             StoreError: The store failed.
         """
-        served = {path: last for path, last in (await self.current()).last.items() if last.setting.share > 0}
-        if not served:
-            return ()
-        # Read once for all, and no more than one window of a busy deployment: this runs along with the writing.
-        seen = observed_of(await self.store.observed(min(last.at for last in served.values()), NEWEST))
         made = []
-        for namespace in served:
+        for namespace in _served(await self.current()):
             rollout = await self.current()
-            broken = breach(_about(namespace, rollout, seen), self.guards)
+            since, most = rollout.last[namespace].at, self.guards.samples
+            newest = {row.name: await self.store.tallies(namespace, row.name, since, most) for row in GUARDS}
+            broken = breach(newest, self.guards)
             if broken is not None:
                 change = self._next(rollout, namespace, _SHADOW, by=_GUARD, why=broken, evidence={})
-                # Where another process was first, its change is the one that counts.
+                # Where another was first, a guard or a person, its change is the one that counts.
                 if await self._made(replace(change, automatic=True), AuditKind.ROLLOUT_DEMOTED):
                     made.append(change)
         return tuple(made)
@@ -207,18 +239,23 @@ class Rollouts:
         """Put a change in force, and then tell the audit: one that cannot be told must not keep a breach going."""
         if not await self.store.change(change):
             return False
-        told = {"namespace": change.namespace, "setting": str(change.setting), "was": str(change.was)}
-        await self._catalog.audit.record(kind, **told, by=change.by, why=change.why, number=change.number)
+        told: dict[str, Json] = {"namespace": change.namespace, "setting": str(change.setting), "was": str(change.was)}
+        told |= {"by": change.by, "why": change.why, "waived": change.evidence.get("waived", {})}
+        await self._catalog.audit.record(kind, **told, number=change.number)
         return True
 
 
+def _served(rollout: Rollout) -> dict[str, Change]:
+    """Return what was set and is served to anyone."""
+    return {path: last for path, last in rollout.last.items() if last.setting.share > 0}
+
+
 def _about(namespace: str, rollout: Rollout, seen: Iterable[Observed]) -> list[Observed]:
-    """Return what was observed of what a namespace's setting governs, since it was last set."""
-    last = rollout.last.get(namespace)
-    recent = [one for one in seen if last is None or one.at >= last.at]
-    paths = {path for one in recent for path in one.namespaces}
+    """Return what was observed of what a namespace's setting governs."""
+    seen = tuple(seen)
+    paths = {path for one in seen for path in one.namespaces}
     ours = {path for path in paths if rollout.governing(path, namespace) == namespace}
-    found = (one.within(ours) for one in recent)
+    found = (one.within(ours) for one in seen)
     return [one for one in found if one is not None]
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pegboard.core.context import RuntimeContext
 from pegboard.core.errors import PegboardError
 from pegboard.core.names import Json
+from pegboard.core.times import stamp
 from pegboard.engine.guards import Observed, observed_of
 from pegboard.evaluation.intervals import wilson
 from pegboard.service.batching import Batches
@@ -26,6 +27,8 @@ __all__ = ["Shadow"]
 
 # How many wait at most: at 10 ms each, what waits is answered within a second.
 ROOM = 64
+# A task is what a person wrote, at most with what they pasted; what is longer came to be by a mistake.
+LONGEST = 50_000
 _NOTHING_CALLED = "nothing was called"
 # How many missed tools are named.
 MOST = 20
@@ -54,7 +57,7 @@ class Shadow:
         # One at a time, and no lingering: a selection is no transaction that grows cheaper in company.
         self._waiting: Batches[_Asked] = Batches(self._answer, batch=1, room=ROOM, linger_s=0.0, lost=self._lost)
         self.dropped = 0
-        """How many shadow selections of this process were not made: for want of room, or because one failed."""
+        """How many shadow selections of this process were not made: for want of room, too long, or failed."""
 
     def ask(
         self, selection_id: str, request: Request, context: RuntimeContext, listed: Sequence[str] | None = None
@@ -68,7 +71,9 @@ class Shadow:
             listed: The ids of the tools that production lists for this request; None: not said.
         """
         self._observer.shadowing = True
-        if self._observer.samples(selection_id):
+        if sum(map(len, request.tasks)) > LONGEST:
+            self._lost(1)
+        elif self._observer.samples(selection_id):
             asked = _Asked(
                 selection_id=selection_id,
                 request=request,
@@ -82,14 +87,14 @@ class Shadow:
         await self._waiting.flush()
         await self._observer.flush()
 
-    async def report(self, since: float = 0.0) -> dict[str, Json]:
-        """Say what was observed since a time (Unix seconds), as a whole and by namespace.
+    async def report(self, since: float | None = None) -> dict[str, Json]:
+        """Say what was observed since a time (Unix seconds; None: as far as it is kept), whole and by namespace.
 
         Raises:
             StoreError: The store could not be read, or what waits could not be written.
         """
         await self.flush()
-        seen = observed_of(await self._rollouts.store.observed(since, RECORDS))
+        seen = observed_of(await self._rollouts.store.observed(since or 0.0, RECORDS))
         rollout = await self._rollouts.current()
         paths = {path for one in seen for path in one.namespaces}
         rows: list[Json] = [
@@ -98,7 +103,7 @@ class Shadow:
         ]
         tokens = {"offered": _mean([one.tokens for one in seen]), "listed": _mean([one.listed_tokens for one in seen])}
         whole = {"selections": len(seen), **_labelled(seen), "tokens": tokens, "missed": _missed(seen)}
-        return {"since": since, **whole, "namespaces": rows}
+        return {"since": None if since is None else stamp(since), **whole, "namespaces": rows}
 
     async def _answer(self, waiting: Sequence[_Asked]) -> None:
         for one in waiting:
