@@ -4,12 +4,16 @@ Parts follow data/README.md: named splits; bfcl and stabletoolbench halved by th
 SHA-256 of the tool id (even: training), tasks that straddle the halves dropped; bfcl's unanswerable tasks halved
 by query id. What the encoders learned from is `train` and chooses nothing here; `dev` is the part of the training side
 that they did not see (`training/sources.py` says the same). Nothing read here goes into the package.
+
+`requests` are tasks of our own in users' words (`requests.jsonl`), for half of the servers of toucan_mcp: published
+tools, whose texts are longer and rougher than those of the other sets. Parameters are chosen on them too.
 """
 
 import hashlib
 import json
 import random
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,15 +21,19 @@ from typing import Any
 from pegboard.core.catalog import CatalogEntry, declare
 from pegboard.core.snapshot import Snapshot
 
-__all__ = ["DATA", "JUDGED", "REPORTED", "SETS", "Task", "TaskSet", "entries_of", "grown", "load"]
+__all__ = ["DATA", "JUDGED", "REPORTED", "REQUESTS", "SETS", "Task", "TaskSet", "entries_of", "grown", "load"]
 
 DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 
 # Parameters are chosen on training and dev parts of these and judged on the test parts of the same.
 JUDGED = ("metatool", "sealtools", "stabletoolbench", "bfcl")
 REPORTED = ("tau2", "agentdojo", "live-mcp")
+REQUESTS = "requests"
 SETS = (*JUDGED, *REPORTED)
 _HALVED = frozenset({"stabletoolbench", "bfcl"})
+_FILES = {"live-mcp": DATA / "live-mcp" / "tasks.jsonl", REQUESTS: Path(__file__).with_name("requests.jsonl")}
+# What a repository's name holds beside the product's: an operator would call the namespace "redis".
+_BESIDE = re.compile(r"(?i)^[^_]*_|(?:^|[-_])(?:mcp|server|smithery|ts|python)(?=$|[-_]|\d)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +64,10 @@ class TaskSet:
 
 def load(name: str, part: str) -> TaskSet:
     """Read one part (`train`, `dev`, `test`) of a set, with its whole catalog."""
-    rows = _rows(DATA / name / ("tasks.jsonl" if name == "live-mcp" else "queries.jsonl"))
+    rows = _rows(_FILES.get(name) or DATA / name / "queries.jsonl")
     tasks = tuple(_task(row) for row in rows if _part(name, row) == part)
-    return TaskSet(name=name, part=part, snapshot=Snapshot.of(1, entries_of(name)), tasks=tasks)
+    entries = _requested(tasks) if name == REQUESTS else entries_of(name)
+    return TaskSet(name=name, part=part, snapshot=Snapshot.of(1, entries), tasks=tasks)
 
 
 def entries_of(name: str) -> Iterator[CatalogEntry]:
@@ -71,6 +80,14 @@ def entries_of(name: str) -> Iterator[CatalogEntry]:
     else:
         for row in _rows(DATA / name / "tools.jsonl"):
             yield _entry(row["tool_id"], row["namespace"], row, "input_schema")
+
+
+def _requested(tasks: Iterable[Task]) -> Iterator[CatalogEntry]:
+    """Yield the tools of the servers that the tasks need, and of half of the others."""
+    needed = {tool.rpartition("/")[0] for task in tasks for step in task.steps for tool in step}
+    for entry in entries_of("toucan_mcp"):
+        if entry.namespace in needed or _digit(entry.namespace, 0) % 2 == 0:
+            yield replace(entry, namespace=_BESIDE.sub("", entry.namespace).strip("-_") or entry.namespace)
 
 
 def grown(size: int) -> Snapshot:
@@ -134,6 +151,8 @@ def _task(row: Mapping[str, Any]) -> Task:
 def _part(name: str, row: Mapping[str, Any]) -> str:
     if name in REPORTED:
         return "test"
+    if name == REQUESTS:
+        return "dev"
     if name in _HALVED:
         halves = {_digit(text, 0) % 2 for text in row["relevant"] or [row["query_id"]]}
         if halves != {0}:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pegboard.adapters.encoders import OnnxEncoder, StaticEncoder
 from pegboard.core.catalog import CatalogEntry
 from pegboard.retrieval.documents import dense_text, document
-from pegboard.retrieval.query import Query, analyse, texts_to_encode
+from pegboard.retrieval.query import Query, read
 
 __all__ = ["Encoders"]
 
@@ -41,8 +41,10 @@ class Encoders:
 
     def query(self, task: str, channels: Sequence[str] = ("static", "encoder")) -> Query:
         """Analyse a task, with vectors for *channels*."""
-        texts = texts_to_encode([task])
-        return analyse([task], {name: tuple(row.tobytes() for row in self.encode(name, texts)) for name in channels})
+        reading = read([task])
+        return reading.query(
+            {name: tuple(row.tobytes() for row in self.encode(name, reading.texts)) for name in channels}
+        )
 
     def encode(self, name: str, texts: Sequence[str]) -> list[NDArray[np.int8]]:
         """Return a vector for each text, encoding what is new."""

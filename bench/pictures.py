@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 
 SIZE, EDGE = 320, 50
-COLOURS = ("#0b6e99", "#c2410c", "#4d7c0f", "#7e22ce")
+COLOURS = ("#0b6e99", "#c2410c", "#4d7c0f", "#7e22ce", "#a16207", "#111827")
 
 Points = Sequence[tuple[float, float]]
 
@@ -26,7 +26,7 @@ def main() -> None:
     said = {name: [tuple(point[:2]) for point in row["reliability"]] for name, row in zip(names, rows, strict=True)}
     options.folder.mkdir(parents=True, exist_ok=True)
     for file, picture in (
-        ("no-tool.svg", drawn(trade, "answerable tasks kept", "unanswerable tasks rejected", low=0.75)),
+        ("no-tool.svg", drawn(trade, "answerable tasks kept", "unanswerable tasks rejected", low=0.8)),
         ("calibration.svg", drawn(said, "probability said that a tool fits", "share where one did", diagonal=True)),
     ):
         (options.folder / file).write_text(picture, encoding="utf-8")

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.attacks import measure_attacks
-from bench.catalogs import JUDGED, REPORTED, Task, TaskSet, load
+from bench.catalogs import JUDGED, REPORTED, REQUESTS, Task, TaskSet, load
 from bench.encoding import Encoders
 from bench.machine import machine
 from bench.measures import NAMES, interval, of_task
@@ -46,7 +46,7 @@ def main() -> None:
     print(json.dumps(report))
     rows: list[dict[str, object]] = []
     for part in options.parts:
-        for name in (*JUDGED, *(REPORTED if part == "test" else ())):
+        for name in (*JUDGED, *(REPORTED if part == "test" else [REQUESTS])):
             rows += measure(load(name, part), options.tasks, encoders)
             encoders.save()
         rows += averages(rows, part)

@@ -30,7 +30,7 @@ from pegboard.core.revocations import NO_REVOCATIONS
 from pegboard.core.snapshot import Snapshot
 from pegboard.policy.table import RuleTable
 from pegboard.retrieval.index import Eligible, Index
-from pegboard.retrieval.query import analyse, texts_to_encode
+from pegboard.retrieval.query import analyse, read
 
 SHARES = (1.0, 0.1, 0.01, 0.001)
 GOALS_MS = {(1_000, 1.0): 0.5, (10_000, 1.0): 1, (100_000, 1.0): 6, (1_000_000, 1.0): 40} | {
@@ -203,7 +203,7 @@ def with_vectors(bed: Bed, tasks: Sequence[str], caller: RuntimeContext) -> dict
     dice = np.random.default_rng(1)
     made: dict[str, dict[str, tuple[bytes, ...]]] = {}
     for task in tasks:
-        count = len(texts_to_encode([task]))
+        count = len(read([task]).texts)
         made[task] = {
             name: tuple(one.tobytes() for one in dice.integers(-40, 41, (count, length), dtype=np.int8))
             for name, length in CHANNELS.items()

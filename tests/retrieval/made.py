@@ -19,7 +19,7 @@ from pegboard.core.snapshot import Snapshot
 from pegboard.retrieval.confidence import judge
 from pegboard.retrieval.documents import dense_text, document
 from pegboard.retrieval.index import Eligible, Index, Ranking
-from pegboard.retrieval.query import Query, analyse, texts_to_encode
+from pegboard.retrieval.query import Query, read
 
 WORDS = (
     "order",
@@ -93,8 +93,8 @@ def index_of(
 
 def asked(texts: Sequence[str], channels: Sequence[str] = ()) -> Query:
     """Analyse tasks, with made vectors for *channels*."""
-    encoded = texts_to_encode(texts)
-    return analyse(texts, {channel: tuple(vector(text, channel) for text in encoded) for channel in channels})
+    reading = read(texts)
+    return reading.query({channel: tuple(vector(text, channel) for text in reading.texts) for channel in channels})
 
 
 def only(snapshot: Snapshot, ids: frozenset[str] | set[str] | None = None) -> Eligible:

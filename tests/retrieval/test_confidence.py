@@ -79,6 +79,7 @@ def test_a_labelled_task_gives_an_example_with_and_one_without_its_tools():
     found = list(examples(index, asked(["read the deal of Dana"], ["static"]), only(snapshot), [[row]], 8))
     assert [(one.fits, one.best) for one in found] == [(True, True), (False, False)]
     assert all(len(one.features) == len(FEATURES) for one in found)
+    assert {one.task for one in found} == {"read deal dana"}
 
 
 def test_a_task_that_nothing_fits_gives_one_example():

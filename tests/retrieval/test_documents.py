@@ -97,12 +97,32 @@ def test_a_huge_schema_and_a_huge_description_are_cut():
 @pytest.mark.parametrize(
     ("tool_id", "description", "expected"),
     [
-        ("crm.getOrder_v2", "Reads  an order.", "crm get order v2: Reads an order. Parameters: order id"),
+        ("crm.getOrder_v2", "Reads  an order.", "crm get order v2: Reads an order."),
         ("crm.crm_list", "", "crm list Parameters: order id"),
+        ("crm.find", "Finds orders.\n\n    Args:\n        order_id: which one", "crm find: Finds orders."),
+        ("crm.find", "Finds orders.\n**Returns**: a list", "crm find: Finds orders."),
+        ("crm.find", "Returns: all orders.", "crm find: Returns: all orders."),
+        ("crm.find", "\nArgs: order_id", "crm find: Args: order_id"),
     ],
 )
-def test_an_encoder_is_given_words_and_the_first_parameters(tool_id, description, expected):
+def test_an_encoder_is_given_words_and_what_the_tool_does(tool_id, description, expected):
     assert dense_text(document(tool(tool_id, description, properties={"order_id": "x"}))) == expected
+
+
+@pytest.mark.parametrize(
+    "section",
+    ["Args", "arguments", "Parameters", "Params", "Input", "Inputs", "Return", "Returns", "Raises", "Yields",
+     "Example", "Examples", "Usage", "Note", "Notes"],
+)  # fmt: skip
+def test_what_a_docstring_says_below_its_summary_is_no_part_of_a_vector(section):
+    assert dense_text(document(tool("crm.find", f"Finds.\n{section}: x"))) == "crm find: Finds."
+
+
+@pytest.mark.parametrize(
+    ("title", "text"), [("Find Order", "Finds."), ("findOrder", "Finds."), ("Look up", "Look up\nFinds.")]
+)
+def test_a_title_that_is_the_name_again_is_not_said_twice(title, text):
+    assert document(tool("crm.find_order", "Finds.", title=title)).text == text
 
 
 @given(declarations)

@@ -5,7 +5,7 @@ import pytest
 
 from pegboard.retrieval.index import Eligible, Index
 from pegboard.retrieval.query import analyse
-from tests.retrieval.made import CHANNELS, asked, first, ids, index_of, only, tool
+from tests.retrieval.made import CHANNELS, asked, first, ids, index_of, only, tool, visible
 
 OFFICE = [
     tool("billing.create_refund", "Give money of a payment back to the customer."),
@@ -52,6 +52,26 @@ def test_any_number_of_eligible_tools_ranks(count, channels):
     assert {*ids(snapshot, ranking)} <= some
     assert len(ranking.rows) == (min(8, count) if channels else len({*ids(snapshot, ranking)}))
     assert ranking.eligible == count
+
+
+# An eighth of the rows or fewer have postings of their own, more are walked under a mask.
+@pytest.mark.parametrize("every", [1, 3, 7, 8, 40])
+@pytest.mark.parametrize("channels", [(), CHANNELS])
+def test_some_of_many_tools_rank_as_an_index_of_them_alone(every, channels):
+    verbs, things = ("get", "list", "create", "delete"), ("order", "refund", "customer", "invoice", "payment")
+    catalog = [
+        tool(f"{thing}s.{verb}_{thing}_{number}", f"{verb} the {thing} " * (number % 4), properties={thing: verb})
+        for verb in verbs
+        for thing in things
+        for number in range(12)
+    ]
+    snapshot, index = index_of(catalog, channels)
+    some = {entry.tool_id for entry in snapshot.entries[::every]}
+    alone, index_alone = index_of([entry for entry in catalog if entry.tool_id in some], channels)
+    for texts in (["create a refund for the customer, and then list the orders"], ["get payment", "weather"]):
+        query = asked(texts, channels)
+        twice = [visible(snapshot, index, query, only(snapshot, some)) for _ in range(2)]
+        assert twice == [visible(alone, index_alone, query, only(alone))] * 2
 
 
 @pytest.mark.parametrize("task", ["", "?!", "the of and", "🙂", "天気", "ＲＥＦＵＮＤ", "réfund", "a" * 1_000_000])

@@ -14,7 +14,7 @@ from pegboard.retrieval.query import (
     MAX_TERMS,
     Query,
     analyse,
-    texts_to_encode,
+    read,
 )
 from tests.retrieval.made import asked
 
@@ -89,7 +89,7 @@ def test_a_query_survives_its_recording(tasks):
 @given(st.lists(st.text(), max_size=4))
 def test_there_is_one_vector_for_the_whole_and_for_each_clause(tasks):
     query = asked(tasks, ["static"])
-    assert len(query.vectors["static"]) == len(texts_to_encode(tasks)) == sum(end - start for start, end in query.texts)
+    assert len(query.vectors["static"]) == len(read(tasks).texts) == sum(end - start for start, end in query.texts)
     assert [end - start for start, end in query.texts] == [1 + len(clauses) for clauses in query.clauses]
 
 

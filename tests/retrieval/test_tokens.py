@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.retrieval.tokens import language, terms, words
+from pegboard.retrieval.tokens import has_words, language, terms, words
+from pegboard.retrieval.words import FUNCTION_WORDS
 
 
 @pytest.mark.parametrize(
@@ -82,3 +83,17 @@ def test_any_text_has_terms_without_blanks_or_capitals(text):
 def test_case_and_width_make_no_difference_to_a_term(found):
     text = " ".join(found)
     assert terms(text.upper()) == terms(text) or "ß" in text.casefold() or "SS" in text.upper()
+
+
+@given(st.text() | st.just("x" * 65) | st.just("x" * 64))
+def test_a_text_has_words_where_some_are_found(text):
+    assert has_words(text) == bool(words(text))
+
+
+@given(st.lists(st.sampled_from(sorted(frozenset[str]().union(*FUNCTION_WORDS.values()) | {"invoice"})), max_size=6))
+def test_another_language_than_english_has_more_function_words_than_every_one_before_it(found):
+    said = {word for word in found if word.isalnum()}
+    counts = {name: len(said & listed) for name, listed in FUNCTION_WORDS.items()}
+    most = max(1, counts["english"], *counts.values())
+    expected = "english" if counts["english"] == most or most == 1 else next(n for n, c in counts.items() if c == most)
+    assert language(" ".join(said)) == expected

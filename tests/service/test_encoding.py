@@ -7,7 +7,8 @@ from pegboard.adapters.memory import MemoryStore
 from pegboard.core.errors import EncoderError
 from pegboard.engine.fallback import Cause
 from pegboard.engine.selection import Outcome
-from pegboard.retrieval.query import texts_to_encode
+from pegboard.retrieval.index import Index
+from pegboard.retrieval.query import read
 from pegboard.service.encoding import Encoders
 from pegboard.service.selector import Request
 from tests.crm import AGENT, ENTRIES
@@ -35,6 +36,10 @@ class Letters:
         return np.array([[min(127, text.lower().count(chr(97 + n))) for n in range(26)] for text in texts], np.int8)
 
 
+def index(*channels):
+    return Index.build(ENTRIES, {channel: np.ones((len(ENTRIES), 26), np.int8) for channel in channels})
+
+
 async def test_a_text_is_encoded_once_whatever_becomes_of_the_catalog():
     letters, store = Letters(), MemoryStore()
     encoders = Encoders({"letters": letters}, store)
@@ -52,7 +57,7 @@ async def test_a_failing_encoder_costs_its_channel_and_nothing_else():
     encoders = Encoders({"letters": letters, "good": good}, MemoryStore())
     matrices, models = await encoders.documents(ENTRIES, ["letters", "good"])
     assert (set(matrices), set(models)) == ({"good"}, {"good"})
-    assert set(await encoders.tasks(["cancel an order"], ["letters", "good"])) == {"good"}
+    assert set((await encoders.query(["cancel an order"], index("letters", "good"))).vectors) == {"good"}
 
 
 class Short(Letters):
@@ -65,14 +70,13 @@ class Short(Letters):
 async def test_an_encoder_that_answers_with_another_number_of_vectors_has_failed():
     encoders = Encoders({"letters": Short()}, MemoryStore())
     assert await encoders.documents(ENTRIES, ["letters"]) == ({}, {})
-    assert await encoders.tasks(["cancel an order"], ["letters"]) == {}
+    assert (await encoders.query(["cancel an order"], index("letters"))).vectors == {}
 
 
 async def test_a_request_has_a_vector_for_each_of_its_texts():
-    found = await Encoders({"letters": Letters()}, MemoryStore()).tasks(
-        ["find it, and then pay. Also tell me."], ["letters"]
-    )
-    assert len(found["letters"]) == len(texts_to_encode(["find it, and then pay. Also tell me."]))
+    tasks = ["find the invoice, and then pay the supplier"]
+    found = await Encoders({"letters": Letters()}, MemoryStore()).query(tasks, index("letters"))
+    assert len(found.vectors["letters"]) == len(read(tasks).texts) == 3
 
 
 async def crm(letters):

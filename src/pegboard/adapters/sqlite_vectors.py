@@ -1,11 +1,14 @@
 """What can be made again, in SQLite: vectors by model and text digest, prepared catalogs by key.
 
-What is damaged of it counts as not kept.
+What is large of it stands in files beside the store, so that processes share it (`mapped_files.py`). What is damaged
+counts as not kept.
 """
 
 import sqlite3
 from collections.abc import Collection, Mapping
+from pathlib import Path
 
+from pegboard.adapters import mapped_files
 from pegboard.adapters.sqlite_rows import pack, unpack
 from pegboard.adapters.sqlite_schema import writing
 from pegboard.core.errors import StoreError
@@ -16,6 +19,10 @@ __all__ = ["keep_prepared", "keep_vectors", "prepared", "vectors"]
 _FEW = 500
 # A catalog version has its rows, its token counts and a matrix for each channel; two versions are kept.
 _PREPARED_KEPT = 10
+# Bytes from which a body is a file of its own: vectors of a few thousand tools. Less is unpacked in a millisecond.
+_LARGE = 1 << 20
+# Stands in for a body that is a file, before its name; no packed body begins so.
+_FILE = b"file:"
 
 
 def vectors(connection: sqlite3.Connection, model_id: str, digests: Collection[str]) -> dict[str, bytes]:
@@ -40,11 +47,13 @@ def keep_vectors(connection: sqlite3.Connection, model_id: str, made: Mapping[st
         )
 
 
-def prepared(connection: sqlite3.Connection, key: str) -> bytes | None:
+def prepared(connection: sqlite3.Connection, key: str) -> bytes | memoryview | None:
     """Return what is kept under *key*; None also where it is damaged, since it can be made again."""
     found = connection.execute("SELECT body FROM prepared WHERE key = ?", (key,)).fetchone()
     if found is None:
         return None
+    if isinstance(found[0], bytes) and found[0].startswith(_FILE):
+        return mapped_files.opened(_folder(connection), _name(found[0]))
     try:
         return unpack(found[0], key)
     except StoreError:
@@ -53,10 +62,32 @@ def prepared(connection: sqlite3.Connection, key: str) -> bytes | None:
 
 def keep_prepared(connection: sqlite3.Connection, key: str, body: bytes) -> None:
     """Keep *body* as the newest, and drop what is older than the last few."""
-    packed = pack(body)
+    folder = _folder(connection)
+    packed = _in_a_file(folder, body) or pack(body)
     with writing(connection):
         connection.execute("INSERT OR REPLACE INTO prepared (key, body) VALUES (?, ?)", (key, packed))
         connection.execute(
             "DELETE FROM prepared WHERE number NOT IN (SELECT number FROM prepared ORDER BY number DESC LIMIT ?)",
             (_PREPARED_KEPT,),
         )
+        named = connection.execute("SELECT body FROM prepared WHERE substr(body, 1, ?) = ?", (len(_FILE), _FILE))
+        mapped_files.keep_only(folder, {_name(body) for (body,) in named})
+
+
+def _in_a_file(folder: Path, body: bytes) -> bytes | None:
+    """Keep a large body as a file and return what stands for it; None where it is small or cannot be written."""
+    if len(body) < _LARGE:
+        return None
+    try:
+        return _FILE + mapped_files.keep(folder, body).encode()
+    except OSError:
+        return None
+
+
+def _name(body: bytes) -> str:
+    return body.removeprefix(_FILE).decode("ascii", "replace")
+
+
+def _folder(connection: sqlite3.Connection) -> Path:
+    (path,) = [file for _, name, file in connection.execute("PRAGMA database_list") if name == "main"]
+    return Path(f"{path}-prepared")

@@ -12,7 +12,7 @@ Source: Robertson, Zaragoza and Taylor, CIKM 2004 (weights before saturation); i
 ECIR 2020).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -75,6 +75,11 @@ class Postings:
     lengths: NDArray[np.int64]
     """By row: weighted length in tenths."""
 
+    @property
+    def nbytes(self) -> int:
+        """Return how many bytes the arrays take."""
+        return self.starts.nbytes + self.rows.nbytes + self.frequencies.nbytes + self.lengths.nbytes
+
     @classmethod
     def of(
         cls,
@@ -120,13 +125,17 @@ class Postings:
         places, frequencies, counts = self._gather(known, view)
         weights = dict.fromkeys(asked, idf(view.count, 0))
         weights.update((term, idf(view.count, count)) for term, count in zip(known, counts, strict=True))
-        heights = np.repeat(np.array([weights[term] for term in known], dtype=np.float64), counts)
-        parts = np.rint(heights * frequencies / (frequencies + view.norms[places]))
+        parts = np.repeat(np.array([weights[term] for term in known], dtype=np.float64), counts)
+        # idf * frequency / (frequency + norm), step by step in place: arrays of a common term are large.
+        parts *= frequencies
+        frequencies += view.norms[places]
+        parts /= frequencies
+        np.rint(parts, out=parts)
 
         ends = [0, *accumulate(counts)]
         segments = {term: slice(*pair) for term, pair in zip(known, pairwise(ends), strict=True)}
         sums = [_sum(text, segments, places, parts, view.count) for text in texts]
-        matched = np.flatnonzero(sums[0])
+        matched = sums[0].nonzero()[0]
         return Matches(places=matched, scores=np.array([one[matched] for one in sums]), weights=weights)
 
     def _gather(
@@ -156,9 +165,23 @@ def _sum(
     count: int,
 ) -> NDArray[np.float64]:
     # INVARIANT: parts are integers below 2**20 and a text has at most 2**8 terms, so doubles hold every sum exactly.
-    taken = [segments[term] for term in text if term in segments]
-    if not taken:
+    runs = _runs(segments[term] for term in text if term in segments)
+    if not runs:
         return np.zeros(count)
-    where = np.concatenate([places[one] for one in taken])
-    what = np.concatenate([parts[one] for one in taken])
+    if len(runs) == 1:
+        where, what = places[runs[0]], parts[runs[0]]
+    else:
+        where = np.concatenate([places[one] for one in runs])
+        what = np.concatenate([parts[one] for one in runs])
     return np.asarray(np.bincount(where, weights=what, minlength=count), dtype=np.float64)
+
+
+def _runs(taken: Iterable[slice]) -> list[slice]:
+    """Join neighbours: a text's terms mostly stand in a line as they are asked, and need not be copied."""
+    runs: list[slice] = []
+    for one in taken:
+        if runs and runs[-1].stop == one.start:
+            runs[-1] = slice(runs[-1].start, one.stop)
+        else:
+            runs.append(one)
+    return runs

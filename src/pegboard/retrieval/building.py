@@ -62,6 +62,19 @@ class Rows:
         """Return where a row's terms stand."""
         return slice(int(self.ends[row - 1]) if row else 0, int(self.ends[row]))
 
+    def alone(self, rows: NDArray[np.int64]) -> "Rows":
+        """Return these rows by themselves, in this order, under the same numbers of terms."""
+        counts = np.diff(self.ends, prepend=0)[rows]
+        taken = _places(self.ends[rows] - counts, counts)
+        return Rows(
+            vocabulary=self.vocabulary,
+            terms=self.terms[taken],
+            frequencies=self.frequencies[taken],
+            ends=np.cumsum(counts),
+            lengths=self.lengths[rows],
+            digests=tuple(map(self.digests.__getitem__, rows.tolist())),
+        )
+
 
 def read(entries: Sequence[CatalogEntry], previous: Rows | None = None) -> Rows:
     """Turn entries into rows; documents that *previous* knows by digest are copied from it."""
@@ -114,17 +127,22 @@ def carry(entries: Sequence[CatalogEntry], previous: Rows, places: NDArray[np.in
     source = places.copy()
     source[new] = len(previous.ends) + np.arange(len(fresh.ends))
     counts = (ends - starts)[source]
-    own = np.cumsum(counts)
-    taken = np.arange(int(counts.sum())) + np.repeat(starts[source] - (own - counts), counts)
+    taken = _places(starts[source], counts)
     digests = (*previous.digests, *fresh.digests)
     return Rows(
         vocabulary=vocabulary,
         terms=terms[taken].astype(np.int32),
         frequencies=np.concatenate([previous.frequencies, fresh.frequencies])[taken],
-        ends=own.astype(np.int64),
+        ends=np.cumsum(counts),
         lengths=np.concatenate([previous.lengths, fresh.lengths])[source],
         digests=tuple(digests[place] for place in source.tolist()),
     )
+
+
+def _places(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of several spans, one span after the other."""
+    ends = np.cumsum(counts)
+    return np.asarray(np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - counts), counts))
 
 
 def weigh(one: Document) -> tuple[dict[str, int], int]:

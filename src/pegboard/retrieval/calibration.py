@@ -3,11 +3,14 @@
 Logistic regression on the features. Fitting is done once, for a catalog or for what is shipped, and its
 result is kept as decimals; judging with it is exact (law 8). A calibration is for one set of vector channels.
 
+What a task is about is never learned, though it would tell more: labelled tasks ask for tools that a caller may not
+see, and a probability that rises with their topic would tell of them (law 2).
+
 Source: logistic regression by Newton's method with a ridge (Hoerl and Kennard, 1970).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +20,11 @@ from pegboard.core.names import Json, digest
 from pegboard.retrieval.arithmetic import logistic
 from pegboard.retrieval.features import FEATURES
 
-__all__ = ["FEWEST_EXAMPLES", "Calibration", "Example", "Scorer", "calibrate"]
+__all__ = ["FEWEST_EXAMPLES", "Calibration", "Example", "Scorer", "calibrate", "checked"]
 
 FEWEST_EXAMPLES = 20
 _RIDGE = 1.0
+_FOLDS = 5
 _STEPS = 50
 _DIGITS = 6
 
@@ -34,6 +38,8 @@ class Example:
     """Something eligible does what the task asks."""
     best: bool
     """And all that it takes is among the first candidates."""
+    task: str
+    """What was asked: no fit that has seen one example of a task judges another."""
     weight: float = 1.0
 
 
@@ -52,6 +58,10 @@ class Scorer:
         for weight, value in zip(self.weights, features, strict=True):
             total += weight * value
         return logistic(total)
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the form it is kept in."""
+        return {"weights": list(self.weights), "bias": self.bias, "threshold": self.threshold}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +83,8 @@ class Calibration:
         return {
             "channels": list(self.channels),
             "features": [name for name, _ in FEATURES],
-            **{
-                name: {"weights": list(one.weights), "bias": one.bias, "threshold": one.threshold}
-                for name, one in (("fits", self.fits), ("best", self.best))
-            },
+            "fits": self.fits.to_json(),
+            "best": self.best.to_json(),
         }
 
     @classmethod
@@ -112,43 +120,87 @@ def calibrate(
     Args:
         examples: Labelled rankings; tasks whose right tools were taken out are the ones that nothing fits.
         channels: The vector channels they were ranked with.
-        kept_fits: The share of tasks that something fits which must stay above the threshold.
+        kept_fits: The share of tasks that something fits which must stay above the threshold, told by fits that have
+            not seen them.
         kept_best: The same for tasks whose tools are among the first candidates.
 
     Raises:
         ValueError: Too few examples of one kind.
     """
-    for fits, what in ((True, "that a tool fits"), (False, "that no tool fits")):
-        count = sum(one.fits is fits for one in examples)
+    for kind, what in ((True, "that a tool fits"), (False, "that no tool fits")):
+        count = sum(one.fits is kind for one in examples)
         if count < FEWEST_EXAMPLES:
             raise ValueError(f"{count} tasks {what} are too few to calibrate on; {FEWEST_EXAMPLES} are needed")
-    matrix = np.array([one.features for one in examples], dtype=np.float64)
-    weights = np.array([one.weight for one in examples], dtype=np.float64)
     return Calibration(
         channels=tuple(sorted(channels)),
-        fits=_scorer(matrix, np.array([one.fits for one in examples]), weights, kept_fits),
-        best=_scorer(matrix, np.array([one.best for one in examples]), weights, kept_best),
+        fits=_scorer(examples, np.array([one.fits for one in examples]), kept_fits),
+        best=_scorer(examples, np.array([one.best for one in examples]), kept_best),
     )
 
 
-def _scorer(
-    matrix: NDArray[np.float64], labels: NDArray[np.bool_], weights: NDArray[np.float64], kept: float
-) -> Scorer:
-    coefficients, bias = _fit(matrix, labels.astype(np.float64), weights)
-    scorer = Scorer(weights=tuple(coefficients), bias=bias, threshold=0.0)
-    found = np.sort([scorer.probability(row) for row in matrix[labels].tolist()])
-    threshold = float(found[int((1.0 - kept) * len(found))]) if len(found) else 0.0
-    return Scorer(weights=scorer.weights, bias=scorer.bias, threshold=threshold)
+def checked(examples: Sequence[Example], *, kept_fits: float = 0.95) -> tuple[float, float] | None:
+    """Return what `calibrate` would do on new tasks: the share of fitting ones kept, and of the others rejected.
+
+    Each example is judged by a fit and by a threshold that have not seen its task. None: too few to set some aside.
+    """
+    labels = np.array([one.fits for one in examples])
+    fold = _folds(examples)
+    if any(min(np.sum(labels & (fold != one)), np.sum(~labels & (fold != one))) < FEWEST_EXAMPLES for one in set(fold)):
+        return None
+    held = _held_out(examples, labels)
+    least = np.zeros(len(held))
+    for number in set(fold):
+        least[fold == number] = _threshold(held[labels & (fold != number)], kept_fits)
+    above = held >= least
+    return round(float(above[labels].mean()), 4), round(float((~above[~labels]).mean()), 4)
 
 
-def _fit(
-    matrix: NDArray[np.float64], labels: NDArray[np.float64], weights: NDArray[np.float64]
-) -> tuple[list[float], float]:
-    """Return weights and bias for the features as they come; inside, each has mean 0 and deviation 1."""
+def _scorer(examples: Sequence[Example], labels: NDArray[np.bool_], kept: float) -> Scorer:
+    # A fit knows its own tasks by heart, so the threshold is taken from fits that have not seen them.
+    return replace(_fitted(examples, labels), threshold=_threshold(_held_out(examples, labels)[labels], kept))
+
+
+def _threshold(probabilities: NDArray[np.float64], kept: float) -> float:
+    return float(np.sort(probabilities)[int((1.0 - kept) * len(probabilities))]) if len(probabilities) else 0.0
+
+
+def _held_out(examples: Sequence[Example], labels: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return for each example the probability by a fit that has not seen its task; of a single task by its own."""
+    fold = _folds(examples)
+    found = np.zeros(len(examples))
+    for number in set(fold.tolist()):
+        seen = fold != number if (fold != number).any() else fold == number
+        scorer = _fitted([examples[place] for place in np.flatnonzero(seen).tolist()], labels[seen])
+        for place in np.flatnonzero(fold == number).tolist():
+            found[place] = scorer.probability(examples[place].features)
+    return found
+
+
+def _folds(examples: Sequence[Example]) -> NDArray[np.int64]:
+    number = {task: place % _FOLDS for place, task in enumerate(dict.fromkeys(one.task for one in examples))}
+    return np.array([number[one.task] for one in examples])
+
+
+def _fitted(examples: Sequence[Example], labels: NDArray[np.bool_]) -> Scorer:
+    matrix = np.array([one.features for one in examples], dtype=np.float64)
+    weights = np.array([one.weight for one in examples], dtype=np.float64)
     mean, spread = matrix.mean(axis=0), matrix.std(axis=0)
     steady = spread < 1e-9  # a feature that never changes, like those of an absent channel, gets no weight
-    scaled = np.where(steady, 0.0, (matrix - mean) / np.where(steady, 1.0, spread))
-    design = np.column_stack([scaled, np.ones(len(matrix))])
+    scale = np.where(steady, 0.0, 1.0 / np.where(steady, 1.0, spread))
+    found = _newton((matrix - mean) * scale, labels, weights)
+    plain = found[:-1] * scale
+    return Scorer(
+        weights=tuple(round(float(one), _DIGITS) for one in plain),
+        bias=round(float(found[-1] - (plain * mean).sum()), _DIGITS),
+        threshold=0.0,
+    )
+
+
+def _newton(
+    scaled: NDArray[np.float64], labels: NDArray[np.bool_], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return a weight for each column, then the bias."""
+    design = np.column_stack([scaled, np.ones(len(scaled))])
     ridge = np.full(design.shape[1], _RIDGE)
     ridge[-1] = 1e-6
     found = np.zeros(design.shape[1])
@@ -160,6 +212,4 @@ def _fit(
         found -= step
         if np.abs(step).max() < 1e-9:
             break
-    plain = np.where(steady, 0.0, found[:-1] / np.where(steady, 1.0, spread))
-    bias = float(found[-1] - (plain * mean).sum())
-    return [round(float(one), _DIGITS) for one in plain], round(bias, _DIGITS)
+    return found

@@ -96,20 +96,21 @@ def examples(
         k: How many candidates are served.
     """
     right = {row for step in steps for row in step}
-    yield from _examples(index.rank(query, eligible, k), steps)
+    yield from _examples(query, index.rank(query, eligible, k), steps)
     mask = eligible.mask.copy()
     mask[list(right)] = False
     if right and np.any(mask):
-        yield from _examples(index.rank(query, Eligible.of_mask(mask), k), ())
+        yield from _examples(query, index.rank(query, Eligible.of_mask(mask), k), ())
 
 
-def _examples(ranking: Ranking, steps: Sequence[Sequence[int]]) -> Iterator[Example]:
+def _examples(query: Query, ranking: Ranking, steps: Sequence[Sequence[int]]) -> Iterator[Example]:
     if ranking.evidence and len(ranking.rows) and not ranking.exact:
         served = set(ranking.rows.tolist())
         yield Example(
             features=features(_strongest(ranking), ranking.eligible),
             fits=bool(steps),
             best=bool(steps) and all(served & set(step) for step in steps),
+            task=" ".join(query.parts[0]),
         )
 
 

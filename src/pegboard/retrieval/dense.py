@@ -1,12 +1,14 @@
 """Dense scores: exact integer dot products of given int8 vectors. Never calls a model.
 
 Every eligible row is scanned: with a filter, approximate indexes lose most of the right neighbours. Products are
-taken as float32 and stay exact, since a sum of up to 1,040 products of int8 is below 2**24; so threads, block sizes
-and processors change nothing (law 8).
+taken as integers where `numkong` is installed, a quarter of the memory to read, else as float32, which stay exact
+since a sum of up to 1,040 products of int8 is below 2**24. So the library, threads, block sizes and processors
+change nothing (law 8).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,7 @@ __all__ = ["MAX_DIMENSIONS", "Vectors"]
 
 MAX_DIMENSIONS = (1 << 24) // (127 * 127)  # 1,040
 _BLOCK = 1_024  # rows at a time, so that all texts find them in the cache: half the time for three texts
-_KEPT_ROWS = 65_536  # up to so many rows a float32 copy is kept; beyond, int8 is converted block by block
+_KEPT_ROWS = 65_536  # up to so many rows a copy is kept in the form that multiplies fastest; beyond, int8 as it is
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +29,9 @@ class Vectors:
 
     matrix: NDArray[np.int8]
     """Shape (rows, dimensions)."""
-    kept: "Kept[NDArray[np.int8] | NDArray[np.float32]]"
+    kept: "Kept[_Rows]"
+    kernels: ModuleType | None = None
+    """`numkong`, where it is installed."""
 
     @classmethod
     def of(cls, matrix: NDArray[np.int8], *, budget: int) -> "Vectors":
@@ -40,7 +44,7 @@ class Vectors:
             raise ValueError(f"vectors must be a matrix of int8, not {matrix.ndim}-dimensional {matrix.dtype}")
         if matrix.shape[1] > MAX_DIMENSIONS:
             raise ValueError(f"vectors of {matrix.shape[1]} dimensions; exact sums hold up to {MAX_DIMENSIONS}")
-        return cls(matrix, Kept(budget))
+        return cls(matrix, Kept(budget), _numkong())
 
     def takes(self, vectors: Sequence[bytes], texts: int) -> bool:
         """Say whether these are vectors of so many texts and can be compared with the rows."""
@@ -48,15 +52,46 @@ class Vectors:
 
     def scores(self, vectors: Sequence[bytes], eligible: Eligible) -> NDArray[np.float64]:
         """Return the dot products, shape (vectors, eligible rows): exact integers."""
-        asked = np.frombuffer(b"".join(vectors), dtype=np.int8).reshape(len(vectors), -1).astype(np.float32)
+        asked = np.frombuffer(b"".join(vectors), dtype=np.int8).reshape(len(vectors), -1)
         rows = self.kept.get(eligible.key, lambda: self._rows(eligible), lambda found: found.nbytes)
-        result = np.empty((len(vectors), len(rows)))
-        for start in range(0, len(rows), _BLOCK):
-            block = rows[start : start + _BLOCK].astype(np.float32, copy=False)
-            for text, one in enumerate(asked):
-                result[text, start : start + _BLOCK] = block @ one
-        return result
+        return rows.products(asked)
 
-    def _rows(self, eligible: Eligible) -> NDArray[np.int8] | NDArray[np.float32]:
+    def _rows(self, eligible: Eligible) -> "_Rows":
         rows = self.matrix if eligible.everything else self.matrix[eligible.rows]
-        return rows.astype(np.float32) if len(rows) <= _KEPT_ROWS else rows
+        few = len(rows) <= _KEPT_ROWS
+        if self.kernels is None:
+            held = rows.astype(np.float32) if few else rows
+            return _Rows(held.nbytes, lambda asked: _as_floats(held, asked))
+        if few:
+            multiply, packed = self.kernels.dots_packed, self.kernels.dots_pack(rows)
+            return _Rows(packed.nbytes, lambda asked: np.asarray(multiply(asked, packed), dtype=np.float64))
+        compare = self.kernels.cdist
+        return _Rows(rows.nbytes, lambda asked: np.asarray(compare(asked, rows, "dot"), dtype=np.float64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Eligible rows in the form in which they are multiplied."""
+
+    nbytes: int
+    products: Callable[[NDArray[np.int8]], NDArray[np.float64]]
+
+
+def _as_floats(rows: NDArray[np.int8] | NDArray[np.float32], asked: NDArray[np.int8]) -> NDArray[np.float64]:
+    result = np.empty((len(asked), len(rows)))
+    texts = asked.astype(np.float32)
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK].astype(np.float32, copy=False)
+        for text, one in enumerate(texts):
+            result[text, start : start + _BLOCK] = block @ one
+    return result
+
+
+def _numkong() -> ModuleType | None:
+    # Here and not at the top: it is optional, and `import pegboard` loads nothing optional.
+    try:
+        import numkong
+    except ImportError:
+        return None
+    kernels: ModuleType = numkong
+    return kernels

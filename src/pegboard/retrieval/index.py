@@ -23,6 +23,7 @@ from pegboard.retrieval.eligible import Eligible
 from pegboard.retrieval.evidence import Evidence
 from pegboard.retrieval.exact import Names
 from pegboard.retrieval.kept import Kept
+from pegboard.retrieval.namespaces import Namespaces
 from pegboard.retrieval.query import Query
 from pegboard.retrieval.ranking import RANKING_VERSION, Ordered, Ranking, join, order
 from pegboard.retrieval.scoring import Scored
@@ -31,6 +32,9 @@ from pegboard.retrieval.tokens import TOKENS_VERSION
 __all__ = ["Eligible", "Index", "Ranking"]
 
 _VIEWS_BYTES = 256 << 20
+# At most an eighth of the rows get postings of their own: what they take and cost follows the eligible rows alone, and
+# every later task finds no other row in its way. For more rows the index's own are walked under a mask.
+_FEW = 8
 _VECTORS_BYTES = 512 << 20
 
 
@@ -44,10 +48,9 @@ class Index:
     rows: Rows = field(repr=False)
     postings: Postings = field(repr=False)
     names: Names = field(repr=False)
-    namespaces: NDArray[np.int32] = field(repr=False)
-    """By row: a number for its namespace."""
+    namespaces: Namespaces = field(repr=False)
     channels: Mapping[str, Vectors] = field(repr=False)
-    _views: "Kept[LexicalView]" = field(default_factory=lambda: Kept(_VIEWS_BYTES), repr=False)
+    _views: "Kept[tuple[Postings, LexicalView]]" = field(default_factory=lambda: Kept(_VIEWS_BYTES), repr=False)
 
     @classmethod
     def build(
@@ -75,14 +78,13 @@ class Index:
             if len(channel.matrix) != len(entries):
                 raise ValueError(f"channel {name!r} has {len(channel.matrix)} vectors for {len(entries)} tools")
         rows = read(entries, None if previous is None else previous.rows) if rows is None else rows
-        codes: dict[str, int] = {}
         return cls(
             version=_version(rows, channels, models or {}),
             entries=entries,
             rows=rows,
-            postings=Postings.of(rows.vocabulary, rows.terms, rows.frequencies, rows.ends, rows.lengths),
+            postings=_postings(rows),
             names=Names.of(entries),
-            namespaces=np.array([codes.setdefault(one.namespace, len(codes)) for one in entries], dtype=np.int32),
+            namespaces=Namespaces.of(entries),
             channels=channels,
         )
 
@@ -97,9 +99,9 @@ class Index:
         return join(orders, self.names.find(query.names, eligible), eligible, k)
 
     def _order(self, query: Query, number: int, eligible: Eligible, k: int) -> Ordered:
-        view = self._views.get(eligible.key, lambda: self.postings.view(eligible), _view_bytes)
+        postings, view = self._views.get(eligible.key, lambda: self._lexical(eligible), self._size)
         texts = (query.parts[number], *query.clauses[number])
-        matches = self.postings.match(texts, view)
+        matches = postings.match(texts, view)
         first, last = query.texts[number]
         dense = {
             name: channel.scores(query.vectors[name][first:last], eligible)
@@ -108,22 +110,32 @@ class Index:
         }
         return order(
             Scored.of(count=eligible.count, matches=matches, dense=dense),
-            lambda places: self.namespaces[_rows(eligible, places)],
+            lambda places: self.namespaces.codes[_rows(eligible, places)],
+            self.namespaces.named(query.parts[number]),
             lambda places: self._evidence(texts, matches, eligible, places),
             k,
         )
+
+    def _lexical(self, eligible: Eligible) -> tuple[Postings, LexicalView]:
+        """Return what the terms of a task are looked up in: few eligible rows have postings of their own."""
+        if eligible.count * _FEW > len(self.entries):
+            return self.postings, self.postings.view(eligible)
+        postings = _postings(self.rows.alone(eligible.rows))
+        return postings, postings.view(Eligible.of_mask(np.ones(eligible.count, dtype=np.bool_)))
+
+    def _size(self, found: tuple[Postings, LexicalView]) -> int:
+        postings, view = found
+        own = view.norms.nbytes + (0 if view.place is None else view.place.nbytes)
+        return own if postings is self.postings else own + postings.nbytes
 
     def _evidence(
         self, texts: Sequence[Sequence[str]], matches: Matches, eligible: Eligible, places: NDArray[np.int64]
     ) -> Evidence:
         """Tell which of the task's terms each of the first candidates holds."""
-        asked = np.array([self.rows.vocabulary.get(term, -1) for term in matches.weights], dtype=np.int32)
-        held = np.zeros((len(places), len(asked)), dtype=np.int64)
-        if len(places):
-            spans = [self.rows.terms[self.rows.span(row)] for row in _rows(eligible, places).tolist()]
-            candidate = np.repeat(np.arange(len(spans)), [len(span) for span in spans])
-            at, term = (np.concatenate(spans)[:, None] == asked).nonzero()
-            held[candidate[at], term] = 1
+        numbers = {self.rows.vocabulary.get(term, -1): term for term in matches.weights}
+        known = frozenset(numbers)
+        spans = [self.rows.terms[self.rows.span(row)].tolist() for row in _rows(eligible, places).tolist()]
+        held = [frozenset(map(numbers.__getitem__, known.intersection(span))) for span in spans]
         return Evidence.of(texts, matches.weights, held)
 
 
@@ -131,8 +143,8 @@ def _rows(eligible: Eligible, places: NDArray[np.int64]) -> NDArray[np.int64]:
     return places if eligible.everything else eligible.rows[places]
 
 
-def _view_bytes(view: LexicalView) -> int:
-    return view.norms.nbytes + (0 if view.place is None else view.place.nbytes)
+def _postings(rows: Rows) -> Postings:
+    return Postings.of(rows.vocabulary, rows.terms, rows.frequencies, rows.ends, rows.lengths)
 
 
 def _version(rows: Rows, channels: Mapping[str, Vectors], models: Mapping[str, str]) -> str:

@@ -21,17 +21,19 @@ class Kept(Generic[Value]):
     def get(self, key: bytes, make: Callable[[], Value], size: Callable[[Value], int]) -> Value:
         """Return the value of *key*, made now if it is not kept. One larger than the budget is not kept at all."""
         found = self._values.pop(key, None)
-        if found is None:
-            value = make()
-            found = (value, size(value))
-        # Inserted anew, it is the last to go: dictionaries keep their order of insertion.
-        if found[1] <= self._budget:
+        if found is not None:
+            # Inserted anew, it is the last to go: dictionaries keep their order of insertion.
             self._values[key] = found
+            return found[0]
+        value = make()
+        if (bytes_of := size(value)) <= self._budget:
+            self._values[key] = (value, bytes_of)
             self._shrink()
-        return found[0]
+        return value
 
     def _shrink(self) -> None:
-        total = sum(size for _, size in self._values.values())
+        # A copy, since another thread may keep something meanwhile.
+        total = sum(size for _, size in list(self._values.values()))
         for key in list(self._values):
             if total <= self._budget:
                 return

@@ -10,15 +10,15 @@ characters count, of more sub-tasks the first `MAX_TASKS`.
 import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
 from typing import Any
 
 from pegboard.core.names import Json
 from pegboard.core.text import clean
-from pegboard.retrieval.tokens import language, terms, words
+from pegboard.retrieval.tokens import has_words, language, terms
 
-__all__ = ["MAX_CHARACTERS", "MAX_CLAUSES", "MAX_TASKS", "MAX_TERMS", "Query", "analyse", "texts_to_encode"]
+__all__ = ["MAX_CHARACTERS", "MAX_CLAUSES", "MAX_TASKS", "MAX_TERMS", "Query", "Reading", "analyse", "read"]
 
 MAX_CHARACTERS = 8_000  # of one sub-task
 MAX_TASKS = 16
@@ -30,11 +30,11 @@ _SHORT_WORDS = 4  # a task of so few words may be a tool's name, blanks included
 _MOST_LOOKED_AT = 4 * MAX_CLAUSES
 _FEWEST_TERMS = 2  # a clause with fewer says too little to rank by
 
-# Where one wish ends and another begins.
+# Where one wish ends and another begins. What it may begin with is looked at first, which saves a third of the time.
 _BREAK = re.compile(
-    r"(?:[.!?;]+(?=\s|$)|[\n\r]+|[。！？；]+"
-    r"|,?\s+(?:and\s+)?(?:then|also|afterwards|finally|additionally|furthermore|moreover)\b,?"
-    r"|,?\s+after\s+that\b,?|,?\s+as\s+well\s+as\b|,\s*and\b)",
+    r"(?=[.!?;\n\r。！？；,\s])(?:[.!?;]+(?=\s|$)|[\n\r]+|[。！？；]+"
+    r"|,?\s+(?:(?:and\s+)?(?:then|also|afterwards|finally|additionally|furthermore|moreover)\b,?"
+    r"|after\s+that\b,?|as\s+well\s+as\b)|,\s*and\b)",
     re.IGNORECASE,
 )
 _BACKTICKED = re.compile(r"`([^`\n]{1,256})`")
@@ -53,7 +53,7 @@ class Query:
     names: tuple[str, ...]
     """What may name a tool exactly, in the order of the task."""
     vectors: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
-    """Channel -> an int8 vector for each text, in the order of `texts_to_encode`; empty for a text without a word."""
+    """Channel -> an int8 vector for each text, in the order of `Reading.texts`; empty for a text without a word."""
 
     @property
     def asks(self) -> bool:
@@ -101,28 +101,53 @@ class Query:
             raise ValueError(f"not a recorded query: {error}") from error
 
 
-def analyse(tasks: Sequence[str], vectors: Mapping[str, tuple[bytes, ...]] | None = None) -> Query:
-    """Analyse a task, or sub-tasks in order. Any text is fine, the empty one included.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A task that was read: its query but for the vectors, and the texts that they are made of."""
+
+    plain: Query
+    texts: tuple[str, ...]
+    """For each sub-task the whole, then its clauses."""
+
+    def query(self, vectors: Mapping[str, tuple[bytes, ...]]) -> Query:
+        """Return the query with its vectors.
+
+        Args:
+            vectors: Channel -> vectors of `texts`, in that order.
+
+        Raises:
+            ValueError: A channel has more or fewer vectors than there are texts.
+        """
+        return replace(
+            self.plain, vectors={channel: tuple(_told(self.texts, found)) for channel, found in vectors.items()}
+        )
+
+
+def read(tasks: Sequence[str]) -> Reading:
+    """Read a task, or sub-tasks in order. Any text is fine, the empty one included.
 
     Args:
         tasks: One text a sub-task. Those without a term are kept, so that positions hold.
-        vectors: Channel -> vectors of `texts_to_encode(tasks)`, in that order.
+    """
+    bounded = _bounded(tasks)
+    spoken = [language(task) for task in bounded]
+    split = list(map(_clauses, bounded, spoken))
+    plain = Query(
+        parts=tuple(tuple(terms(task, MAX_TERMS, spoken=latin)) for task, latin in zip(bounded, spoken, strict=True)),
+        clauses=tuple(tuple(found for _, found in clauses) for clauses in split),
+        names=tuple(dict.fromkeys(name for task in bounded for name in _names(task)))[:MAX_NAMES],
+    )
+    texts = ((task, *(clause for clause, _ in said)) for task, said in zip(bounded, split, strict=True))
+    return Reading(plain, tuple(chain.from_iterable(texts)))
+
+
+def analyse(tasks: Sequence[str], vectors: Mapping[str, tuple[bytes, ...]] | None = None) -> Query:
+    """Return the query of tasks whose vectors are there already, or that have none; `read` says what is fine.
 
     Raises:
         ValueError: A channel has more or fewer vectors than there are texts.
     """
-    bounded = _bounded(tasks)
-    return Query(
-        parts=tuple(tuple(terms(task, MAX_TERMS)) for task in bounded),
-        clauses=tuple(tuple(found for _, found in _clauses(task)) for task in bounded),
-        names=tuple(dict.fromkeys(name for task in bounded for name in _names(task)))[:MAX_NAMES],
-        vectors={channel: tuple(_told(bounded, found)) for channel, found in (vectors or {}).items()},
-    )
-
-
-def texts_to_encode(tasks: Sequence[str]) -> tuple[str, ...]:
-    """Return the texts whose vectors a query carries: for each sub-task the whole, then its clauses."""
-    return tuple(text for task in _bounded(tasks) for text in _texts(task))
+    return read(tasks).query(vectors or {})
 
 
 def _bounded(tasks: Sequence[str]) -> list[str]:
@@ -130,23 +155,21 @@ def _bounded(tasks: Sequence[str]) -> list[str]:
     return [clean(task[:MAX_CHARACTERS]).strip() for task in tasks[:MAX_TASKS]]
 
 
-def _texts(task: str) -> list[str]:
-    return [task, *(clause for clause, _ in _clauses(task))]
+# The text of a clause, and its terms.
+_Clause = tuple[str, tuple[str, ...]]
 
 
-def _told(bounded: Sequence[str], vectors: Sequence[bytes]) -> Iterator[bytes]:
+def _told(texts: Sequence[str], vectors: Sequence[bytes]) -> Iterator[bytes]:
     """Yield the vectors, an empty one for a text that says nothing: a model puts even that somewhere."""
-    texts = [text for task in bounded for text in _texts(task)]
     for text, vector in zip(texts, vectors, strict=True):
-        yield vector if words(text) else b""
+        yield vector if has_words(text) else b""
 
 
-def _clauses(task: str) -> list[tuple[str, tuple[str, ...]]]:
+def _clauses(task: str, spoken: str) -> list[_Clause]:
     """Return the clauses that say something, each with its terms; none where there is only one."""
     found = list(dict.fromkeys(clause.strip() for clause in _BREAK.split(task)))
     if len(found) < 2:
         return []
-    spoken = language(task)
     split = [(clause, tuple(terms(clause, MAX_TERMS, spoken=spoken))) for clause in found[:_MOST_LOOKED_AT]]
     telling = [one for one in split if len(one[1]) >= _FEWEST_TERMS][:MAX_CLAUSES]
     return telling if len(telling) > 1 else []
@@ -159,6 +182,9 @@ def _names(task: str) -> Iterator[str]:
     for quoted in _BACKTICKED.findall(task):
         yield quoted.strip()
     for token in _TOKEN.findall(task):
+        # Most are plain words, in which there is nothing to look for.
+        if token.isalpha() and token[1:].islower():
+            continue
         plain = token.strip("*./\\-…")
         if _IDENTIFIER.search(plain):
             yield plain

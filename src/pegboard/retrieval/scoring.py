@@ -52,10 +52,12 @@ class Scored:
     def of(cls, *, count: int, matches: Matches, dense: Mapping[str, NDArray[np.float64]]) -> "Scored":
         """Fuse channels and clauses over *count* eligible tools."""
         weights = WEIGHTS.get(frozenset(dense)) or _shared(sorted(dense))
-        few = count < FEWEST_FOR_DEVIATIONS
-        scales = [] if few else [_scales(matches, dense, text, count) for text in range(len(matches.scores))]
-        fused = [_by_deviations(weights, matches, dense, text, count, one) for text, one in enumerate(scales)]
-        fused = fused or [_by_ranks(weights, matches, dense, count)]
+        if count < FEWEST_FOR_DEVIATIONS:
+            scales: dict[str, list[Scale]] = {}
+            fused = _by_ranks(weights, matches, dense, count)[np.newaxis]
+        else:
+            scales = {name: list(Scale.of_each(of, count)) for name, of in {**dense, LEXICAL: matches.scores}.items()}
+            fused = _by_deviations(weights, matches, dense, count, scales)
         clause = np.maximum.reduce(fused[1:]) if len(fused) > 1 else None
         return cls(
             places=None if dense else matches.places,
@@ -64,7 +66,7 @@ class Scored:
             leaders=tuple(dict.fromkeys(_leaders(fused[1:]))),
             matches=matches,
             dense=dense,
-            scales=scales[0] if scales else {},
+            scales={name: found[0] for name, found in scales.items()},
             count=count,
         )
 
@@ -74,12 +76,19 @@ class Scored:
 
     def raw(self, candidates: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
         """Return each channel's score of the whole text as it came, by candidate."""
-        found = {LEXICAL: _lexical(self.matches, self.place(candidates))}
+        if self.places is not None:
+            return {LEXICAL: self.matches.scores[0][candidates]}
+        found = {LEXICAL: _lexical(self.matches, candidates)}
         return found | {name: scores[0][candidates] for name, scores in self.dense.items()}
 
-    def parts(self, candidates: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
-        """Return what a score is made of: each channel's levelled score of the whole, and the best clause's."""
-        found = {name: self._levelled(name, values) for name, values in self.raw(candidates).items()}
+    def parts(
+        self, candidates: NDArray[np.int64], raw: Mapping[str, NDArray[np.float64]]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return what a score is made of: each channel's levelled score of the whole, and the best clause's.
+
+        *raw* are their scores as they came.
+        """
+        found = {name: self._levelled(name, values) for name, values in raw.items()}
         return found if self.clause is None else found | {"clause": self.clause[candidates]}
 
     def _levelled(self, channel: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -89,41 +98,41 @@ class Scored:
         return np.searchsorted(np.sort(every), values, side="right") - np.float64(self.count)
 
 
-def _leaders(clauses: Sequence[NDArray[np.float64]]) -> Iterator[int]:
+def _leaders(clauses: NDArray[np.float64]) -> Iterator[int]:
     for scores in clauses[:_LED_CLAUSES]:
-        # At or below the mean nothing fits the clause at all.
-        if len(scores) and scores.max() > 0.0:
-            yield int(scores.argmax())
-
-
-def _scales(matches: Matches, dense: Mapping[str, NDArray[np.float64]], text: int, count: int) -> dict[str, Scale]:
-    found = {name: Scale.of(scores[text], count) for name, scores in dense.items()}
-    return found | {LEXICAL: Scale.of(matches.scores[text], count)}
+        if len(scores):
+            best = int(scores.argmax())
+            # At or below the mean nothing fits the clause at all.
+            if scores[best] > 0.0:
+                yield best
 
 
 def _by_deviations(
     weights: Sequence[tuple[str, float]],
     matches: Matches,
     dense: Mapping[str, NDArray[np.float64]],
-    text: int,
     count: int,
-    scales: Mapping[str, Scale],
+    scales: Mapping[str, Sequence[Scale]],
 ) -> NDArray[np.float64]:
-    """Add up weighted z-scores. Each is a x + b, so one multiplication and one addition a channel are all it takes."""
-    total = np.zeros(count if dense else len(matches.places))
-    below = 0.0
+    """Add up weighted z-scores, a row a text.
+
+    Each is a x + b, so one multiplication and one addition a channel are all it takes.
+    """
+    total = np.zeros((len(matches.scores), count if dense else len(matches.places)))
+    below = [0.0] * len(total)
     for name, weight in weights:
-        scores = matches.scores[text] if name == LEXICAL else dense[name][text]
-        scale = scales[name]
-        if not scale.deviation:
-            continue
-        slope = weight / scale.deviation
-        below += slope * scale.mean
-        if name == LEXICAL and dense:
-            total[matches.places] += slope * scores
-        else:
-            total += slope * scores
-    return total - below
+        scores = matches.scores if name == LEXICAL else dense[name]
+        for text, (row, scale) in enumerate(zip(total, scales[name], strict=True)):
+            if not scale.deviation:
+                continue
+            slope = weight / scale.deviation
+            below[text] += slope * scale.mean
+            if name == LEXICAL and dense:
+                row[matches.places] += slope * scores[text]
+            else:
+                row += slope * scores[text]
+    total -= np.array(below)[:, np.newaxis]
+    return total
 
 
 def _by_ranks(

@@ -12,12 +12,13 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain, islice
 
 import Stemmer
 
 from pegboard.retrieval.words import FUNCTION_WORDS, STOP_WORDS
 
-__all__ = ["TOKENS_VERSION", "is_word_list", "language", "terms", "words"]
+__all__ = ["TOKENS_VERSION", "has_words", "is_word_list", "language", "terms", "words"]
 
 # Part of an index's version: the same text gives the same terms only under the same rules and the same Snowball.
 TOKENS_VERSION = f"tokens-1 snowball-{Stemmer.version()}"
@@ -51,6 +52,7 @@ _STEMMERS = {name: Stemmer.Stemmer(name, 0) for name in {*FUNCTION_WORDS, *(name
 _FEWEST_FOR_SENTENCES = 24
 _LANGUAGE_SAMPLE = 64  # words looked at
 _NO_WORDS: frozenset[str] = frozenset()
+_FOREIGN = frozenset[str]().union(*(listed for name, listed in FUNCTION_WORDS.items() if name != "english"))
 
 
 def words(text: str) -> list[str]:
@@ -60,6 +62,11 @@ def words(text: str) -> list[str]:
     parts and the whole, since people write both.
     """
     return [part for written in _written(text) for part in _parts(written)]
+
+
+def has_words(text: str) -> bool:
+    """Say whether `words` would find any."""
+    return any(len(written) <= _MAX_WORD for written in _written(text))
 
 
 def language(text: str) -> str:
@@ -92,12 +99,7 @@ def terms(text: str, limit: int = 256, *, spoken: str | None = None, both: bool 
     """
     found = _written(text)
     latin = spoken or _language(found)
-    result: list[str] = []
-    for written in found:
-        result += _terms(written, latin, both)
-        if len(result) >= limit:
-            return result[:limit]
-    return result
+    return list(islice(chain.from_iterable(_terms(written, latin, both) for written in found), limit))
 
 
 def _written(text: str) -> list[str]:
@@ -117,6 +119,9 @@ def _parts(written: str) -> list[str]:
 def _language(found: list[str]) -> str:
     sample = frozenset(map(str.casefold, found[:_LANGUAGE_SAMPLE]))
     best, most = "english", max(1, len(sample & FUNCTION_WORDS["english"]))
+    # No language has more of its words here than all of them together, which is what most tasks show.
+    if len(sample & _FOREIGN) <= most:
+        return best
     for name, listed in FUNCTION_WORDS.items():
         count = len(sample & listed)
         if count > most:

@@ -15,16 +15,13 @@ from pegboard.core.errors import ConfigError
 from pegboard.core.names import Json
 from pegboard.engine.view import View
 from pegboard.evaluation.fixtures import Fixture
-from pegboard.retrieval.calibration import Calibration, Example, calibrate
+from pegboard.retrieval.calibration import Calibration, Example, calibrate, checked
 from pegboard.retrieval.confidence import examples
 from pegboard.retrieval.eligible import Eligible
-from pegboard.retrieval.query import Query, analyse
+from pegboard.retrieval.query import Query
 from pegboard.service.published import Catalog
 
 __all__ = ["CalibrationReport", "Calibrator"]
-
-# Folds of the check on tasks that were not learned from.
-_FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +79,10 @@ class Calibrator:
         view = (await self._catalog.current()).view
         if view.index is None:
             raise ConfigError(problem="there is no index to calibrate", fix="`pegboard doctor` says what is wrong")
-        channels = tuple(view.index.channels)
         found: list[Example] = []
         skipped: list[tuple[str, str]] = []
         for done, fixture in enumerate(fixtures, start=1):
-            query = analyse((fixture.task,), await self._catalog.encoders.tasks((fixture.task,), channels))
+            query = await self._catalog.encoders.query((fixture.task,), view.index)
             made = await self._examples(view, fixture, contexts(fixture), query)
             if isinstance(made, str):
                 skipped.append((fixture.task_id, made))
@@ -94,10 +90,10 @@ class Calibrator:
                 found.extend(made)
             progress(done, len(fixtures))
         try:
-            calibration = calibrate(found, channels)
+            calibration = calibrate(found, tuple(view.index.channels))
         except ValueError as error:
             raise ConfigError(problem=str(error), fix="label more tasks, with and without a right tool") from None
-        kept, rejected = _checked(found, channels)
+        kept, rejected = checked(found) or (None, None)
         return CalibrationReport(
             calibration=calibration,
             tasks=len(fixtures),
@@ -130,19 +126,3 @@ class Calibrator:
         limit = self._catalog.deployment.selection.limit
         eligible = Eligible.of_mask(mask)
         return await to_thread.run_sync(lambda: list(examples(index, query, eligible, steps, limit)))
-
-
-def _checked(found: Sequence[Example], channels: Sequence[str]) -> tuple[float | None, float | None]:
-    """Return the shares kept and rejected, each example judged by a calibration that has not seen it."""
-    answers: dict[bool, list[bool]] = {True: [], False: []}
-    for fold in range(_FOLDS):
-        learned = [one for number, one in enumerate(found) if number % _FOLDS != fold]
-        try:
-            scorer = calibrate(learned, channels).fits
-        except ValueError:
-            return None, None
-        for number, one in enumerate(found):
-            if number % _FOLDS == fold:
-                answers[one.fits].append(scorer.probability(one.features) >= scorer.threshold)
-    kept, let_in = (sum(answers[fits]) / len(answers[fits]) for fits in (True, False))
-    return round(kept, 4), round(1 - let_in, 4)

@@ -15,7 +15,7 @@ from pegboard.core.errors import EncoderError
 from pegboard.core.names import digest_bytes
 from pegboard.retrieval.documents import dense_text, document
 from pegboard.retrieval.index import Index
-from pegboard.retrieval.query import texts_to_encode
+from pegboard.retrieval.query import Query, read
 from pegboard.service.ports import Encoder, VectorStore
 
 __all__ = ["Encoders", "Progress"]
@@ -71,9 +71,12 @@ class Encoders:
             models[channel] = encoder.model_id
         return matrices, models
 
-    async def tasks(self, tasks: Sequence[str], channels: Sequence[str]) -> dict[str, tuple[bytes, ...]]:
-        """Return the vectors of a request by channel, in the order of `texts_to_encode`; a failing one is left out."""
-        texts = texts_to_encode(tasks)
+    async def query(self, tasks: Sequence[str], index: Index | None) -> Query:
+        """Analyse a request, with the vectors that an index can compare; a channel that fails is left out."""
+        reading = read(tasks)
+        return reading.query(await self._vectors(reading.texts, () if index is None else tuple(index.channels)))
+
+    async def _vectors(self, texts: Sequence[str], channels: Sequence[str]) -> dict[str, tuple[bytes, ...]]:
         found: dict[str, tuple[bytes, ...]] = {}
         for channel in channels:
             encoder = self._channels.get(channel)

@@ -113,6 +113,10 @@ class Preparer:
         for channel, encoder in self._encoders.channels.items():
             old = before.get(encoder.model_id)
             at = places if old is not None else np.full(len(entries), -1, dtype=np.int64)
+            if old is not None and np.array_equal(at, np.arange(len(old))):
+                # Of the same entries. It may be mapped, and a copy would be shared with no other process.
+                found[encoder.model_id] = old
+                continue
             new = at < 0
             made, _ = await self._encoders.documents([entries[row] for row in np.flatnonzero(new).tolist()], [channel])
             if channel not in made:
@@ -139,14 +143,14 @@ class Preparer:
 
     async def _load(self) -> _Made:
         """Read what was kept, as far as it is there and belongs together."""
-        addresses = await self._store.prepared(_ADDRESSES)
-        if addresses is None or len(addresses) % _ADDRESS:
+        addresses = bytes(await self._store.prepared(_ADDRESSES) or b"")
+        if not addresses or len(addresses) % _ADDRESS:
             return _Made()
         count = len(addresses) // _ADDRESS
         rows = tokens = None
         if (body := await self._part(rows_key("rows"), addresses)) is not None:
             try:
-                rows = rows_from_bytes(body)
+                rows = rows_from_bytes(bytes(body))
             except ValueError:
                 # Made again: it is a copy of what the entries say.
                 rows = None
@@ -160,10 +164,10 @@ class Preparer:
         rows = rows if rows is not None and len(rows.digests) == count else None
         return _Made(addresses=addresses, rows=rows, tokens=tokens, matrices=matrices)
 
-    async def _part(self, key: str, addresses: bytes) -> bytes | None:
+    async def _part(self, key: str, addresses: bytes) -> bytes | memoryview | None:
         body = await self._store.prepared(key)
         mark = _mark(addresses)
-        return body[len(mark) :] if body is not None and body.startswith(mark) else None
+        return body[len(mark) :] if body is not None and body[: len(mark)] == mark else None
 
     @property
     def _tokens_key(self) -> str:

@@ -13,7 +13,6 @@ from pegboard.engine.comparing import Replay, replay, replay_against
 from pegboard.engine.records import policy_of, revocations_of, settings_of
 from pegboard.engine.trace import Trace
 from pegboard.engine.view import View
-from pegboard.retrieval.query import analyse
 from pegboard.service.composing import EMPTY
 from pegboard.service.published import Catalog
 from pegboard.service.traces import SELECTION, Traces, Wanted
@@ -95,9 +94,7 @@ class Replayer:
             return trace.ask
         if trace.tasks is None:
             return None
-        channels = () if view.index is None else tuple(view.index.channels)
-        vectors = await self._catalog.encoders.tasks(trace.tasks, channels)
-        return replace(trace.ask, query=analyse(trace.tasks, vectors))
+        return replace(trace.ask, query=await self._catalog.encoders.query(trace.tasks, view.index))
 
     async def _view(self, trace: Trace, against: Against) -> View:
         number = int(trace.versions.catalog.partition("-")[0]) if against.catalog is None else against.catalog
@@ -111,7 +108,8 @@ class Replayer:
         return self._views[key]
 
     async def _policy(self, trace: Trace, against: Against) -> Policy:
-        own = policy_of(json.loads(await self._document("policy", trace.versions.policy)))
+        record = json.loads(await self._document("policy", trace.versions.policy))
+        own = policy_of(record, await self._catalog.locks.read(record["lock"]))
         lock = own.lock if against.lock is None else against.lock
         return self._catalog.policy(lock) if against.policy else replace(own, lock=lock)
 
