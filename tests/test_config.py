@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pegboard.config.evaluation import Evaluation
+from pegboard.config.evaluation import Calls, Evaluation
 from pegboard.config.load import load_config, problems_of
 from pegboard.config.values import Config, RankingChoice, Trust
 from pegboard.core.catalog import Flow, Proposal, Reach, Risk
@@ -102,6 +102,12 @@ environment = "development"
 record = "task"
 [evaluation]
 principal = "agent"
+calls = "servers"
+[arms.other]
+catalog = "other.jsonl"
+access.crm-read.required_scopes = ["x"]
+retrieval.endpoint = { url = "http://127.0.0.1:9/v1", model = "e", dimensions = 8, credential = { env = "WEB_KEY" } }
+model = { api = "anthropic", url = "http://127.0.0.1:9/v1", model = "m", credential = { env = "CRM_TOKEN" } }
 [arms.wide]
 selection = { limit = 16 }
 retrieval = { ranking = "words" }
@@ -170,8 +176,13 @@ def test_policy_and_selection_are_read_as_values(whole: Config):
         )
     }
     assert (made.namespaces_of, made.deadlines_s) == ({"crm": "customers"}, {"crm": 90.0})
-    assert whole.evaluation == Evaluation(principal="agent")
-    (wide,) = whole.arms.values()
+    assert whole.evaluation == Evaluation(principal="agent", calls=Calls.SERVERS)
+    other, wide = whole.arms.values()
+    assert other.catalog == whole.file.parent / "other.jsonl"
+    assert other.access == {"crm-read": AccessTemplate(required_scopes=frozenset({"x"}))}
+    assert (other.retrieval["endpoint"].key, other.model.key) == ("s3cret-web", "s3cret-crm")
+    assert other.said["retrieval"] == {"endpoint": {"model": "e", "dimensions": 8}}
+    assert other.said["model"] == {"api": "anthropic", "model": "m"}
     assert (wide.selection, wide.retrieval) == ({"limit": 16}, {"ranking": RankingChoice.WORDS})
     assert (wide.catalog, wide.lock, wide.target) == (3, whole.file.parent / "main.lock", Api.OPENAI)
     assert wide.said["lock"] == "main.lock"
@@ -281,7 +292,12 @@ def test_an_absent_or_empty_file_is_valid(content: str | None, tmp_path: Path):
             "'command' and 'url' exclude each other",
             None,
         ),
-        ("[servers.x]\ncredential = {}", "servers.x.credential", "a credential needs 'env' or 'file'", None),
+        (
+            "[servers.x]\ncredential = {}",
+            "servers.x.credential",
+            "a credential needs one of 'env', 'file', 'per_user', 'oauth', 'exchange'",
+            None,
+        ),
         (
             '[servers.x]\ncredential = { env = "A", file = "b" }',
             "servers.x.credential",
@@ -337,10 +353,21 @@ def test_what_is_wrong_is_named_with_its_place(
     assert "s3cret" not in f"{found.problem} {found.fix}"
 
 
-@pytest.mark.parametrize("part", ["names"])
-def test_a_part_whose_time_is_still_to_come_is_refused_and_not_ignored(part: str, tmp_path: Path):
-    found = refused(tmp_path, f"[{part}]")
-    assert found.problem == f"'{part}' is not available in this version"
+def test_the_clients_prefix_is_counted_in_the_names_of_selections(tmp_path: Path):
+    (tmp_path / "pegboard.toml").write_text('[names]\nclient_prefix = "mcp__pegboard__"\n')
+    settings = load_config(tmp_path / "pegboard.toml", {}).deployment().selection
+    assert settings.client_prefix == "mcp__pegboard__"
+    assert len(settings.client_prefix + settings.alias_of("crm." + "x" * 60)) == 64
+
+
+@pytest.mark.parametrize(
+    ("prefix", "problem"),
+    [("x" * 52, "is too long"), ("mcp x", "no name may hold"), ("mcp:x", "no name may hold"), ("", "is empty")],
+)
+def test_a_prefix_that_no_name_could_have_is_refused(prefix: str, problem: str, tmp_path: Path):
+    found = refused(tmp_path, f'[names]\nclient_prefix = "{prefix}"\n')
+    assert problem in found.problem
+    assert str(found.where).endswith("names.client_prefix")
 
 
 def test_approvals_are_asked_before_the_named_risks_and_reaches(tmp_path: Path):
@@ -365,7 +392,9 @@ def test_an_endpoint_takes_its_key_from_the_environment_and_never_shows_it(tmp_p
 
 def test_everything_that_is_wrong_is_found_at_once(tmp_path: Path):
     path = tmp_path / "pegboard.toml"
-    path.write_text('limt = 1\n[selection]\nlimit = "x"\n[profiles.a]\nscope = []\nroles = [1, 2]\n[names]\n')
+    path.write_text(
+        'limt = 1\n[selection]\nlimit = "x"\n[profiles.a]\nscope = []\nroles = [1, 2]\n[names]\nprefix = 1\n'
+    )
     found = [str(error.where).partition(": ")[2] for error in problems_of(path, {})]
     assert found == [
         "limt",
@@ -373,7 +402,7 @@ def test_everything_that_is_wrong_is_found_at_once(tmp_path: Path):
         "profiles.a.scope",
         "profiles.a.roles[1]",
         "profiles.a.roles[2]",
-        "names",
+        "names.prefix",
     ]
     with pytest.raises(ConfigError) as error:
         load_config(path, {})

@@ -66,7 +66,7 @@ async def test_20_nothing_that_one_caller_holds_is_of_use_to_another():
     crm.server.answers("delete_order", {"content": [{"type": "text", "text": "of sam"}]})
     await crm.pays(key="k1", conversation="c1")
     await crm.locks("delete_order", Risk.DESTRUCTIVE)
-    asked = await crm.call("crm.delete_order", {"n": 1}, operator=True)
+    asked = await crm.call("crm.delete_order", {"n": 1}, all_listed=True)
     await crm.system.approver.grant(asked.approval_id, by="dana")
 
     # A selection, by its id, with its alias; none and a forged one answer the same.
@@ -74,7 +74,7 @@ async def test_20_nothing_that_one_caller_holds_is_of_use_to_another():
         assert said(await crm.call(context=EVE, selection=selection)) == said(await crm.call("x", context=EVE))
     # An approval, by its id.
     for approval in (asked.approval_id, "ap_9"):
-        held = await crm.call("crm.delete_order", {"n": 1}, EVE, operator=True, approval=approval)
+        held = await crm.call("crm.delete_order", {"n": 1}, EVE, all_listed=True, approval=approval)
         assert held.verdict.kind is VerdictKind.APPROVAL_REQUIRED
         assert held.approval_id != asked.approval_id
     # A key, with what is recorded under it; and what counts towards limits.
@@ -105,10 +105,10 @@ async def test_23_a_lost_write_is_unknown_and_is_not_sent_again_whatever_is_trie
     await crm.locks("pay", risk, Reach.BOUNDED)
 
     async def pays(**given):
-        answer = await crm.call("crm.pay", {}, operator=True, **given)
+        answer = await crm.call("crm.pay", {}, all_listed=True, **given)
         if answer.verdict.kind is VerdictKind.APPROVAL_REQUIRED:
             await crm.system.approver.grant(answer.approval_id, by="dana")
-            answer = await crm.call("crm.pay", {}, operator=True, **given)
+            answer = await crm.call("crm.pay", {}, all_listed=True, **given)
         return answer
 
     crm.server.fails("call", OutcomeUnknownError("crm", "the connection was reset"))

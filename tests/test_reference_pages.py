@@ -54,27 +54,15 @@ def refused_keys(parse, wrap) -> set[str] | None:
     return None
 
 
-def later_keys() -> set[str]:
-    """Return the parts of the file that this version refuses."""
-    found = set()
-    for key in refused_keys(FILE, lambda inner: inner) or ():
-        try:
-            FILE({key: {}}, At(""))
-        except Problems as problems:
-            found |= {key for error in problems.errors if "not available in this version" in error.problem}
-    return found
-
-
 def test_the_configuration_page_has_every_key_and_no_other():
     shown = {heading: set(rows) for heading, rows in tables(REFERENCE / "configuration.md").items()}
-    later = later_keys()
     found = dict(sections())
-    wanted = {f"[{path}]" if path else "At the top": keys - later for path, keys in found.items()}
+    wanted = {f"[{path}]" if path else "At the top": keys for path, keys in found.items()}
     for path in filter(None, found):
         # A key whose value is a section has a heading in place of a row.
         parent, _, key = path.strip("[]").removesuffix(".NAME").rpartition(".")
         wanted[f"[{parent}]" if parent else "At the top"].discard(key)
-    assert shown == {**wanted, "Not in this version": later}
+    assert shown == wanted
 
 
 def test_the_configuration_page_has_the_true_defaults_of_selection():

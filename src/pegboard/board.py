@@ -277,20 +277,20 @@ class Board:
         return self._run(lambda: self._system.selector.explain(request, context, tool))
 
     def render(
-        self, selection: Selection, target: str, *, own: Sequence[Mapping[str, Any]] = (), prefix: str = ""
+        self, selection: Selection, target: str, *, own: Sequence[Mapping[str, Any]] = (), prefix: str | None = None
     ) -> Rendered:
         """Shape a selection for one model API, for a single request.
 
         Args:
             selection: What `select` returned.
-            target: `openai` (Responses), `openai-chat`, `anthropic`, `gemini` or `mcp`.
+            target: `openai` (Responses), `openai-chat`, `openai-compatible`, `anthropic`, `gemini` or `mcp`.
             own: The application's own tools in that API's shape; they stay as they are, and come first.
-            prefix: What the client puts before every name; it counts in the name's length.
+            prefix: What the client puts before every name; it counts in the name's length. Unsaid: as configured.
 
         Raises:
             ValueError: There is no such target, or the prefix leaves no room for names.
         """
-        return render(selection, Api(target), own=own, prefix=prefix)
+        return render(selection, Api(target), own=own, prefix=self._prefix(prefix))
 
     def conversation(
         self,
@@ -299,18 +299,18 @@ class Board:
         model: str = "",
         selection: Selection | None = None,
         own: Sequence[Mapping[str, Any]] = (),
-        prefix: str = "",
+        prefix: str | None = None,
         namespaces: Sequence[str] = (),
         deferred: Selection | None = None,
     ) -> Step:
         """Begin a conversation, whose tools grow without a change of what was sent before.
 
         Args:
-            target: `openai` (Responses), `openai-chat`, `anthropic` or `gemini`.
+            target: `openai` (Responses), `openai-chat`, `openai-compatible`, `anthropic` or `gemini`.
             model: The model's name; it decides how tools join later.
             selection: What the first request has already.
             own: The application's own tools in that API's shape; they stay as they are, and come first.
-            prefix: What the client puts before every name; it counts in the name's length.
+            prefix: What the client puts before every name; it counts in the name's length. Unsaid: as configured.
             namespaces: Of tools that the caller may use: the search that the model gets names them.
             deferred: For models that have to be told in the first request of all that may join later.
 
@@ -322,7 +322,7 @@ class Board:
             model=model,
             selection=selection,
             own=own,
-            prefix=prefix,
+            prefix=self._prefix(prefix),
             namespaces=namespaces,
             deferred=deferred,
         )
@@ -358,6 +358,9 @@ class Board:
             self._sessions = asyncio.ensure_future(self._hold_sessions())
             atexit.register(_close, weakref.ref(self))
         return await self._system.gatekeeper.call(call, context)
+
+    def _prefix(self, said: str | None) -> str:
+        return self._system.catalog.deployment.selection.client_prefix if said is None else said
 
     async def _hold_sessions(self) -> None:
         async with self._system.sessions():

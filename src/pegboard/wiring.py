@@ -18,7 +18,7 @@ from pegboard.adapters.memory import MemoryLockFile, MemoryStore
 from pegboard.adapters.sqlite import SqliteStore
 from pegboard.adapters.token_settings import IntrospectionSettings, JwtSettings
 from pegboard.adapters.tokens import token_counter
-from pegboard.adapters.upstream import Session, UpstreamPool
+from pegboard.adapters.upstream import Session, Sessions, UpstreamPool
 from pegboard.adapters.vector_cache import RememberingEncoder
 from pegboard.config.load import load_config
 from pegboard.config.values import Config, RankingChoice, Retrieval
@@ -26,11 +26,13 @@ from pegboard.core.errors import ConfigError, UnreachableServerError
 from pegboard.service.approver import Approver
 from pegboard.service.audit import Audit
 from pegboard.service.calibrator import Calibrator
+from pegboard.service.calls import RecordedCalls
 from pegboard.service.deployment import Deployment
 from pegboard.service.dispatching import Dispatcher
 from pegboard.service.encoding import Encoders, Progress
 from pegboard.service.evaluator import Evaluator
 from pegboard.service.gatekeeper import Gatekeeper
+from pegboard.service.halts import Halts
 from pegboard.service.health import GuardedServers, HealthBook
 from pegboard.service.identity import Identity, TokenVerifier
 from pegboard.service.importer import Importer
@@ -52,7 +54,18 @@ from pegboard.service.traces import Traces
 from pegboard.service.tracing import TraceWriter
 from pegboard.service.watcher import Watcher
 
-__all__ = ["Served", "System", "build", "identity_of", "in_memory", "open_system", "packages", "read_config", "served"]
+__all__ = [
+    "Served",
+    "System",
+    "build",
+    "encoders_of",
+    "identity_of",
+    "in_memory",
+    "open_system",
+    "packages",
+    "read_config",
+    "served",
+]
 
 # The packages that a selection's bytes depend on; a trace names their versions.
 _PACKAGES = ("pegboard", "numpy", "pystemmer")
@@ -82,6 +95,8 @@ class System:
     shadow: Shadow
     gatekeeper: Gatekeeper
     approver: Approver
+    halts: Halts
+    calls: RecordedCalls
     keys: Keys
     refresher: Refresher
     keeper: LockKeeper
@@ -196,6 +211,15 @@ def in_memory(
     return _system(store, MemoryLockFile(), servers, clock, deployment, encoders, telemetry)
 
 
+def encoders_of(retrieval: Retrieval, system: System) -> Encoders:
+    """Return the encoders of another way to rank over the store of a system, where vectors are kept.
+
+    Raises:
+        EncoderError: The ranking that is asked for needs a model that is not here or is damaged.
+    """
+    return Encoders(_channels(retrieval), system.store)
+
+
 def packages() -> dict[str, str]:
     """Return the versions of what a selection's bytes depend on."""
     found = {name: version(name) for name in _PACKAGES}
@@ -211,6 +235,7 @@ class _Servers:
     def __init__(self, settings: Mapping[str, ServerSettings], problems: Mapping[str, str]) -> None:
         self._settings = settings
         self._problems = problems
+        self._reached: Sessions | None = None
 
     def names(self) -> tuple[str, ...]:
         return tuple(sorted({*self._settings, *self._problems}))
@@ -223,7 +248,9 @@ class _Servers:
         # Imported here: the protocol's library takes half of the time that a `pegboard select` takes, which needs none.
         from pegboard.adapters.mcp_client import McpServers
 
-        return McpServers(self._settings).connect(server, principal)
+        # One for all sessions: it keeps the tokens that they are opened with.
+        self._reached = self._reached or McpServers(self._settings)
+        return self._reached.connect(server, principal)
 
 
 @cache
@@ -334,6 +361,8 @@ def _system(
             telemetry,
         ),
         approver=approver,
+        halts=Halts(catalog, guarded, audit),
+        calls=RecordedCalls(store.ledger, audit, clock, complete),
         keys=Keys(store.keys, audit, clock),
         refresher=refresher,
         keeper=keeper,

@@ -29,6 +29,7 @@ APPROVAL: Shape = {
     "earlier[]": _keys("call_id", "tool_id", "at"),
     **_keys("asked_at", "expires_at", "by", "decided_at", "used_by"),
 }
+CALL = _keys("call_id", "tool_id", "principal", "at", "key", "trace_id", "ended")
 KEY = ("key_id", "name", "workload", "role", "scopes", "state", "by", "made_at", "expires_at", "revoked_at")
 GUARDED = _keys("measure", "value", "n", "min", "problem")
 
@@ -115,8 +116,12 @@ ANSWERS: dict[str, Shape] = {
     "traces show": {},
     "traces export": _keys("traces"),
     "traces prune": _keys("removed"),
+    "calls list": {"calls[]": CALL},
+    "calls resolve": CALL,
+    "calls prune": _keys("applied", "before", "calls", "approvals", "unknown", "labels"),
     "audit list": {"events[]": _keys("number", "at", "kind", "body", "hash")},
-    "audit verify": _keys("events", "broken", "last"),
+    "audit verify": _keys("events", "pruned", "broken", "last", "found"),
+    "audit prune": _keys("applied", "before", "events", "through"),
     "audit export": {"events[]": _keys("number", "at", "kind", "body", "hash")},
     "eval": {
         **_keys("catalog_version", "open"),

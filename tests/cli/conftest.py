@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.cli.desk import BILLING, CONFIG, CRM, Desk, listing, tool
+from tests.cli.labelled import ARMS, TASKS
 
 
 @pytest.fixture
@@ -30,6 +31,14 @@ def desk(empty):
 def stocked(empty, stocked_folder):
     """The same, imported and locked under the template crm."""
     return _copied(stocked_folder, empty)
+
+
+@pytest.fixture
+def labelled(stocked):
+    """The same, with labelled tasks and arms to compare."""
+    stocked.writes("tasks.jsonl", TASKS)
+    stocked.writes("pegboard.toml", stocked.reads("pegboard.toml") + ARMS)
+    return stocked
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ COMMANDS = (
     ("audit list", ("audit", "list")),
     ("audit verify", ("audit", "verify")),
     ("audit export", ("audit", "export")),
+    ("calls list", ("calls", "list")),
     ("replay", ("replay", "--all")),
     ("replay", ("replay", "--since", "1h", "--against", "1", "--with", "lock", "--with", "settings")),
     ("approvals list", ("approvals", "list", "--state", "all")),

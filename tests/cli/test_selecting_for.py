@@ -7,7 +7,7 @@ import pytest
 from tests.cli.answers import ANSWERS, shape_of
 
 REFUND = ("select", "which orders are open", "--as", "sam")
-TARGETS = ("openai", "openai-chat", "anthropic", "gemini", "mcp")
+TARGETS = ("openai", "openai-chat", "openai-compatible", "anthropic", "gemini", "mcp")
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -124,11 +124,12 @@ async def test_every_answer_has_its_published_shape(api):
         "/v1/operator/halt": {"target": "all", "why": "a drill"},
         "/v1/operator/resume": {"target": "all"},
         "/v1/operator/replay": {"traces": [found["trace_id"]]},
+        "/v1/operator/rollout/crm": {"setting": "shadow", "why": "a drill"},
     }
     whose = {Role.AGENT: "sam", Role.APPLICATION: "app", Role.OPERATOR: "ops"}
     seen = 0
     for door in DOORS:
-        path = door.path.replace("{trace_id}", found["trace_id"])
+        path = door.path.replace("{trace_id}", found["trace_id"]).replace("{namespace}", "crm")
         query = {"/v1/operator/diff": "?from=1&to=1"}.get(path, "")
         if "{" in path or "review/" in path:
             continue

@@ -10,16 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as some
 from mcp import Client, MCPError
 
+from pegboard.core.aliases import mark
 from pegboard.core.catalog import Risk
 from pegboard.core.context import RuntimeContext
 from pegboard.core.lock import Lock
 from pegboard.core.names import compact_json
 from pegboard.core.policy import AccessTemplate, Policy, Reason, decide_tool
 from pegboard.core.revocations import NO_REVOCATIONS, Revocation
+from pegboard.engine.asking import SelectionSettings
 from pegboard.gateway.listing import Listed, Lister, ListMode, ListSettings, at_any_stage
-from tests.crm import AGENT, ENTRIES, line
-from tests.gateway.made import CRM_TOOLS, LEGACY, MODERN, Desk, client
-from tests.servers import tool
+from tests.crm import AGENT, ENTRIES, line, schema
+from tests.gateway.made import BILLING_TOOLS, CRM_TOOLS, LEGACY, MODERN, Desk, client
+from tests.servers import ScriptedToolServer, tool
 
 BOTH = pytest.mark.parametrize("mode", [MODERN, LEGACY])
 OWN = ["search_tools", "describe_tool", "call_tool"]
@@ -248,3 +250,38 @@ def test_a_definition_goes_only_to_who_may_use_the_tool_now_whatever_the_gate_sa
         return [one is not None for one in told]
 
     assert anyio.run(scene) == [False, True, False, False]
+
+
+LONG = f"list_{'everything_' * 5}now"
+LISTS_ALL = tool(LONG, description="List everything now.", inputSchema=schema("page", page="Which page"))
+
+
+def test_10_a_long_name_leaves_room_for_what_the_client_puts_before_it_and_is_called_by_it():
+    billing = ScriptedToolServer((*BILLING_TOOLS, LISTS_ALL))
+    desk = Desk(WHOLE, billing=billing, selection=SelectionSettings(client_prefix="mcp__pegboard__"))
+
+    async def deed(made: Client) -> tuple[str, bool]:
+        await desk.lock("money", f"billing.{LONG}")
+        (name,) = [one for one in await names(made) if one.endswith(mark(f"billing.{LONG}"))]
+        return name, (await made.call_tool(name, {"page": "1"})).is_error
+
+    name, failed = asked(desk, deed, "dana")
+    assert (len(f"mcp__pegboard__{name}"), failed) == (64, False)
+
+
+def test_11_what_a_search_finds_has_the_name_that_lists_have():
+    billing = ScriptedToolServer((*BILLING_TOOLS, LISTS_ALL))
+    desk = Desk(billing=billing, selection=SelectionSettings(client_prefix="mcp__pegboard__"))
+
+    async def deed(made: Client) -> list[Any]:
+        await desk.lock("money", f"billing.{LONG}")
+        sought = {"task": "list everything now", "detail": "full"}
+        answer = (await made.call_tool("search_tools", sought)).structured_content
+        name = answer["tools"][0]["name"]
+        meant = {"tool": name, "selection": answer["selection"]}
+        described = (await made.call_tool("describe_tool", meant)).structured_content["tool"]["name"]
+        return [name, described, (await made.call_tool("call_tool", {**meant, "arguments": {"page": "1"}})).is_error]
+
+    name, described, failed = asked(desk, deed, "dana")
+    assert name == described == SelectionSettings(client_prefix="mcp__pegboard__").alias_of(f"billing.{LONG}")
+    assert not failed

@@ -54,7 +54,7 @@ async def _told(listening, record, task, asked, descriptions):
     for name in asked:
         call = ProposedCall(tool=name, arguments={}, selection_id=selection.selection_id)
         await made.gatekeeper.call(call, AGENT)
-        await made.gatekeeper.call(ProposedCall(tool=name, arguments={}), AGENT, operator=True)
+        await made.gatekeeper.call(ProposedCall(tool=name, arguments={}), AGENT, all_listed=True)
     spans = [(span.name, dict(span.attributes), [event.name for event in span.events]) for span in listening.spans]
     traces = [one async for one in made.traces.newest(Wanted())]
     return json.dumps([spans, listening.measured, traces], ensure_ascii=False, default=str)

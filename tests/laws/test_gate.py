@@ -247,7 +247,7 @@ async def test_whatever_happens_between_calls_nothing_reaches_a_server_that_the_
             who, tool_id, arguments, key = what
             before = len(crm.server.calls)
             may = world.may(crm.clock.time, who, tool_id, digest(arguments), key)
-            answer = await crm.call(tool_id, arguments, PEOPLE[who], operator=True, key=key)
+            answer = await crm.call(tool_id, arguments, PEOPLE[who], all_listed=True, key=key)
             sent = len(crm.server.calls) - before
             assert sent == (answer.call_id is not None)
             assert sent <= may, (answer.verdict, what)

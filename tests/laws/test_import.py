@@ -6,7 +6,7 @@ import sys
 import pytest
 
 HEAVY = ("mcp", "onnxruntime", "tokenizers", "bpe_openai", "starlette", "pydantic", "httpx", "uvicorn")
-HEAVY += ("openai", "cedarpy")
+HEAVY += ("openai", "cedarpy", "numkong")
 PURE = ("pegboard.core.policy", "pegboard.core.snapshot", "pegboard.policy.table")
 
 

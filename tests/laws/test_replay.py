@@ -11,6 +11,7 @@ from pegboard.core.names import canonical_json
 from pegboard.core.revocations import NO_REVOCATIONS, Revocations
 from pegboard.engine.asking import SelectionSettings
 from pegboard.engine.comparing import replay
+from pegboard.engine.lock_records import lock_of, lock_record
 from pegboard.engine.records import policy_of, policy_record, settings_of, settings_record
 from pegboard.engine.trace import Grade, Record, Trace, Versions, trace_of
 from tests.crm import AGENT, CASHIER, ENTRIES, ask, pick, policy, tool, view
@@ -67,7 +68,8 @@ def test_a_trace_replays_on_its_own_versions_byte_for_byte(texts, context, index
     trace = recorded(texts, context, view(index=index), revocations=halted, limit=limit)
     entries = list(ENTRIES)
     shuffle.shuffle(entries)
-    again = view(entries, policy_of(json.loads(canonical_json(policy_record(policy())))), index=index)
+    lock = lock_of([json.loads(canonical_json(lock_record(policy().lock)))])
+    again = view(entries, policy_of(json.loads(canonical_json(policy_record(policy()))), lock), index=index)
     settings = settings_of(json.loads(canonical_json(settings_record(SETTINGS))))
     found = replay(trace, again, halted, settings, PACKAGES)
     assert (found.grade, found.equal, found.diff) == (Grade.REPLAYABLE, True, ())

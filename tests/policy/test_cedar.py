@@ -307,11 +307,11 @@ def test_policies_are_part_of_the_policys_version_and_of_its_record():
     rules = replace(plain, layer=made(EVERYTHING))
     assert rules.version != plain.version
     assert rules.version != replace(plain, layer=made(EVERYTHING, "// a word")).version
-    again = policy_of(policy_record(rules))
+    again = policy_of(policy_record(rules), rules.lock)
     assert again.version == rules.version
     assert again.layer is not None
     assert again.layer.texts == {"crm.cedar": EVERYTHING}
-    assert policy_of(policy_record(plain)).layer is None
+    assert policy_of(policy_record(plain), plain.lock).layer is None
 
 
 @pytest.mark.parametrize(

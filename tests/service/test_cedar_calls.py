@@ -34,7 +34,7 @@ def test_a_tool_that_a_policy_hides_is_neither_selected_nor_callable():
         selection, _ = await crm.system.selector.select(
             Request(tasks=("read an order",), require=("crm.get_order",)), AGENT
         )
-        return selection, await crm.call(operator=True), await crm.call("crm.nothing", operator=True)
+        return selection, await crm.call(all_listed=True), await crm.call("crm.nothing", all_listed=True)
 
     selection, hidden, nothing = anyio.run(judged)
     assert selection.missing == ("crm.get_order",)

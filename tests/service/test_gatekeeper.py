@@ -128,7 +128,7 @@ async def test_a_changed_tool_still_takes_the_arguments_of_the_old_selection_whe
 
 async def test_a_call_that_needs_an_approval_is_not_sent():
     crm = await Crm().start()
-    answer = await crm.call("crm.delete_order", {}, operator=True)
+    answer = await crm.call("crm.delete_order", {}, all_listed=True)
     assert (answer.verdict.kind, crm.server.calls) == (VerdictKind.APPROVAL_REQUIRED, [])
 
 

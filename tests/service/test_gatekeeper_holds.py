@@ -66,7 +66,7 @@ async def test_an_approval_is_good_for_just_its_call(change):
     crm = await Crm().start()
     asked = await crm.pays()
     await crm.system.approver.grant(asked.approval_id, by="dana")
-    words = {"arguments": {}, "operator": True, "approval": asked.approval_id, **change}
+    words = {"arguments": {}, "all_listed": True, "approval": asked.approval_id, **change}
     answer = await crm.call(RISKY, **words)
     assert (answer.verdict.kind, crm.server.calls) == (VerdictKind.APPROVAL_REQUIRED, [])
     assert "the one that was named is not granted for just this call" in answer.verdict.message
@@ -137,12 +137,12 @@ async def test_all_reasons_are_one_request_and_an_approval_of_fewer_is_none():
         approvals=ApprovalRules(when=(ArgumentRule(tools=("crm.delete*",), arguments={"/how/fast": (True,)}),))
     ).start()
     arguments = {"how": {"fast": True}}
-    asked = await crm.call(RISKY, arguments, operator=True)
+    asked = await crm.call(RISKY, arguments, all_listed=True)
     (request,) = await crm.system.approver.requests(9)
     assert request.reasons == ("risk", "arguments")
     await crm.system.approver.grant(asked.approval_id, by="dana")
     await crm.locks("delete_order", Risk.DESTRUCTIVE, Reach.OPEN)
-    more = await crm.call(RISKY, arguments, operator=True)
+    more = await crm.call(RISKY, arguments, all_listed=True)
     assert (more.verdict.kind, crm.server.calls) == (VerdictKind.APPROVAL_REQUIRED, [])
     assert more.approval_id != asked.approval_id
 
@@ -150,15 +150,15 @@ async def test_all_reasons_are_one_request_and_an_approval_of_fewer_is_none():
 async def test_a_caller_cannot_drown_whoever_approves():
     crm = await Crm().start()
     for number in range(OPEN_AT_MOST):
-        await crm.call(RISKY, {"n": number}, operator=True)
-    full = await crm.call(RISKY, {"n": -1}, operator=True)
+        await crm.call(RISKY, {"n": number}, all_listed=True)
+    full = await crm.call(RISKY, {"n": -1}, all_listed=True)
     assert (full.verdict.kind, full.verdict.constraint) == (VerdictKind.LIMIT_EXCEEDED, "approvals")
-    assert (await crm.call(RISKY, {"n": 0}, operator=True)).verdict.kind is VerdictKind.APPROVAL_REQUIRED
+    assert (await crm.call(RISKY, {"n": 0}, all_listed=True)).verdict.kind is VerdictKind.APPROVAL_REQUIRED
     for number in range(200):
-        other = await crm.call(RISKY, {"n": -1}, replace(AGENT, user=f"eve{number}"), operator=True)
+        other = await crm.call(RISKY, {"n": -1}, replace(AGENT, user=f"eve{number}"), all_listed=True)
         assert other.verdict.kind is VerdictKind.APPROVAL_REQUIRED
     # Whoever else asks meanwhile makes no room for this one.
-    assert (await crm.call(RISKY, {"n": -1}, operator=True)).verdict.kind is VerdictKind.LIMIT_EXCEEDED
+    assert (await crm.call(RISKY, {"n": -1}, all_listed=True)).verdict.kind is VerdictKind.LIMIT_EXCEEDED
 
 
 async def test_a_request_that_cannot_be_put_on_record_is_unavailable(monkeypatch):
@@ -210,14 +210,14 @@ async def flowing(**deployment) -> Crm:
 
 
 async def sends(crm, text="hello", **more):
-    return await crm.call("crm.send_letter", {"text": text}, operator=True, **more)
+    return await crm.call("crm.send_letter", {"text": text}, all_listed=True, **more)
 
 
 async def test_once_private_data_and_untrusted_content_met_what_sends_out_asks_and_names_both_calls():
     crm = await flowing()
     private = await crm.call()
     assert (await sends(crm, "1")).succeeded
-    untrusted = await crm.call("crm.fetch_page", {}, operator=True)
+    untrusted = await crm.call("crm.fetch_page", {}, all_listed=True)
     held = await sends(crm, "2")
     assert held.verdict.kind is VerdictKind.APPROVAL_REQUIRED
     (request,) = await crm.system.approver.requests(9)
@@ -229,7 +229,7 @@ async def test_once_private_data_and_untrusted_content_met_what_sends_out_asks_a
 async def test_a_conversation_is_the_applications_and_without_one_the_callers_last_hour():
     crm = await flowing(approvals=ApprovalRules(conversation_s=60.0))
     await crm.call(conversation="a")
-    await crm.call("crm.fetch_page", {}, operator=True, conversation="b")
+    await crm.call("crm.fetch_page", {}, all_listed=True, conversation="b")
     assert (await sends(crm, "1", conversation="a")).succeeded
     assert (await sends(crm, "2", conversation="b")).succeeded
     assert (await sends(crm, "3")).verdict.kind is VerdictKind.APPROVAL_REQUIRED
@@ -243,7 +243,7 @@ async def test_what_is_on_record_under_a_key_is_told_only_where_the_ledger_knows
     crm = await flowing(approvals=ApprovalRules(conversation_s=60.0))
     await crm.call(conversation="a", key="k")
     crm.clock.time += 61
-    await crm.call("crm.fetch_page", {}, operator=True, conversation=where)
+    await crm.call("crm.fetch_page", {}, all_listed=True, conversation=where)
     again = await crm.call(conversation=where, key="k")
     assert (again.succeeded, again.result is not None) == (True, told)
     assert (await sends(crm, conversation=where)).succeeded is not told
@@ -252,7 +252,7 @@ async def test_what_is_on_record_under_a_key_is_told_only_where_the_ledger_knows
 async def test_only_what_was_sent_counts():
     crm = await flowing()
     await crm.call(arguments={})
-    await crm.call("crm.fetch_page", {}, operator=True)
+    await crm.call("crm.fetch_page", {}, all_listed=True)
     assert (await sends(crm)).succeeded
 
 
@@ -268,7 +268,7 @@ async def test_only_what_was_sent_counts():
 async def test_the_first_row_of_the_callers_environment_says_what_to_do(rows, verdict):
     crm = await flowing(approvals=ApprovalRules(flow=rows))
     await crm.call()
-    await crm.call("crm.fetch_page", {}, operator=True)
+    await crm.call("crm.fetch_page", {}, all_listed=True)
     assert (await sends(crm)).verdict.kind is verdict
 
 
@@ -289,11 +289,11 @@ async def test_a_limit_is_of_one_caller_and_of_its_window(limits, name):
         assert (await crm.call()).succeeded
     over = await crm.call()
     assert (over.verdict.kind, over.verdict.constraint) == (VerdictKind.LIMIT_EXCEEDED, name)
-    assert (await crm.call(context=replace(AGENT, user="eve"), operator=True)).succeeded
+    assert (await crm.call(context=replace(AGENT, user="eve"), all_listed=True)).succeeded
     crm.clock.time -= 5_000
     assert (await crm.call()).verdict.kind is VerdictKind.LIMIT_EXCEEDED
     crm.clock.time += 5_000 + 24 * 3600 + 1
-    assert (await crm.call(operator=True)).succeeded
+    assert (await crm.call(all_listed=True)).succeeded
 
 
 async def test_the_same_refusal_again_and_again_ends_in_one_answer_for_every_tool():
@@ -316,7 +316,7 @@ async def test_other_arguments_and_other_callers_are_no_loop():
     for _ in range(3):
         await crm.call(arguments={})
     assert (await crm.call()).succeeded
-    answer = await crm.call(arguments={}, context=replace(AGENT, user="eve"), operator=True)
+    answer = await crm.call(arguments={}, context=replace(AGENT, user="eve"), all_listed=True)
     assert answer.verdict.kind is VerdictKind.INVALID_ARGUMENTS
 
 

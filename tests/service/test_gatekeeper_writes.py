@@ -72,7 +72,7 @@ async def test_one_key_is_for_one_call():
     crm = await writing()
     await crm.pays(key="k1")
     other_tool = await crm.call(key="k1")
-    other_arguments = await crm.call("crm.delete_order", {"force": True}, operator=True, key="k1")
+    other_arguments = await crm.call("crm.delete_order", {"force": True}, all_listed=True, key="k1")
     for answer in (other_tool, other_arguments):
         assert (answer.verdict.kind, answer.verdict.constraint) == (VerdictKind.INVALID_ARGUMENTS, "key")
     assert len(crm.server.calls) == 1
@@ -120,7 +120,7 @@ async def test_a_result_that_is_too_large_is_answered_and_not_kept_and_says_so()
 async def test_the_key_goes_where_the_server_takes_one_unless_the_model_has_put_something_there():
     crm = await writing(key_arguments={"crm.delete_order": "once"})
     await crm.pays(key="k1")
-    await crm.call("crm.delete_order", {"once": "mine"}, operator=True, key="k2")
+    await crm.call("crm.delete_order", {"once": "mine"}, all_listed=True, key="k2")
     assert [arguments for _, arguments in crm.server.calls] == [{"once": "k1"}, {"once": "mine"}]
 
 
@@ -138,7 +138,7 @@ async def test_a_repeat_without_a_key_waits_for_confirmation_within_the_window()
 async def test_other_arguments_a_read_and_a_key_are_no_repeat():
     crm = await writing()
     await crm.pays()
-    assert (await crm.call("crm.delete_order", {"id": "8"}, operator=True)).succeeded
+    assert (await crm.call("crm.delete_order", {"id": "8"}, all_listed=True)).succeeded
     assert (await crm.pays(key="k1")).succeeded
     await crm.call()
     assert (await crm.call()).succeeded
@@ -149,7 +149,7 @@ async def test_an_unknown_outcome_outlasts_new_selections_time_and_whatever_the_
     crm = await Crm(tool("put_order", description="Put an order.", annotations=hints)).start()
     await crm.locks("put_order", Risk.WRITE)
     crm.server.fails("call", LOST)
-    assert (await crm.call("crm.put_order", {}, operator=True)).verdict.kind is VerdictKind.OUTCOME_UNKNOWN
+    assert (await crm.call("crm.put_order", {}, all_listed=True)).verdict.kind is VerdictKind.OUTCOME_UNKNOWN
     crm.server.recovers("call")
     crm.clock.time += 30 * 24 * 3600
     crm.selection, _ = await crm.system.selector.select(Request(tasks=("put an order",)), AGENT)
@@ -328,11 +328,11 @@ async def test_a_session_that_breaks_while_it_is_closed_takes_no_answer_back(mon
 async def test_an_application_closes_what_it_ran_itself_and_its_result_is_kept_under_the_key():
     crm = await writing()
     proposed = crm.proposed("crm.delete_order", {}, key="k1")
-    answer = await crm.system.gatekeeper.check(proposed, AGENT, operator=True)
+    answer = await crm.system.gatekeeper.check(proposed, AGENT, all_listed=True)
     assert (answer.verdict.allowed, await ended(crm, answer)) == (True, None)
     await crm.system.gatekeeper.report(answer.call_id, "done", DONE)
     assert await ended(crm, answer) is Ended.DONE
-    again = await crm.system.gatekeeper.check(proposed, AGENT, operator=True)
+    again = await crm.system.gatekeeper.check(proposed, AGENT, all_listed=True)
     assert (again.verdict.allowed, again.verdict.kind, again.result) == (False, VerdictKind.ALLOWED, DONE)
     with pytest.raises(ValueError, match="one of done, error, not_sent, outcome_unknown"):
         await crm.system.gatekeeper.report(answer.call_id, "fine")
@@ -343,7 +343,7 @@ async def test_a_programs_call_passes_the_same_gate_and_is_told_apart_on_record_
     direct, program = await crm.call(), await crm.call(caller=Caller.PROGRAM)
     assert program.to_json() == {**direct.to_json(), "trace_id": program.trace_id}
     assert [(await crm.trace(one))["caller"] for one in (direct, program)] == ["direct", "program"]
-    refused = await crm.call("crm.delete_order", {}, operator=True, caller=Caller.PROGRAM)
+    refused = await crm.call("crm.delete_order", {}, all_listed=True, caller=Caller.PROGRAM)
     assert refused.verdict.kind is VerdictKind.APPROVAL_REQUIRED
 
 

@@ -85,7 +85,7 @@ async def test_a_selection_is_a_retrieval_span(listening):
 
 async def test_a_call_is_an_execute_tool_span_and_its_sending_one_below_it(listening):
     made, crm = await started()
-    answer = await made.gatekeeper.call(get_order(), AGENT, operator=True)
+    answer = await made.gatekeeper.call(get_order(), AGENT, all_listed=True)
     call, sent = listening.span("execute_tool crm.get_order"), listening.span("tools/call get_order")
     assert (call.attributes[Key.OPERATION], call.attributes[Key.TOOL]) == ("execute_tool", "crm.get_order")
     assert (call.attributes[Key.VERDICT], call.attributes[Key.CALL_ID]) == ("allowed", answer.call_id)
@@ -101,7 +101,7 @@ async def test_spans_join_the_trace_of_whoever_asks(listening):
     made, crm = await started()
     with made.telemetry.within({"traceparent": PARENT, "tracestate": "a=b", "baggage": "user=sam"}):
         await made.selector.select(Request(tasks=("read",)), AGENT)
-        await made.gatekeeper.call(get_order(), AGENT, operator=True)
+        await made.gatekeeper.call(get_order(), AGENT, all_listed=True)
     assert {f"{span.context.trace_id:032x}" for span in listening.spans} == {PARENT.split("-")[1]}
     assert (crm.metas[0]["tracestate"], "baggage" in crm.metas[0]) == ("a=b", False)
 
@@ -117,7 +117,7 @@ async def test_what_is_no_trace_context_changes_nothing(listening, carrier):
 @pytest.mark.parametrize("asked", ["crm.pay", "crm.no_such_tool", "secret.name_of_mine"])
 async def test_a_refused_call_is_under_a_fixed_word_whatever_was_asked_for(listening, asked):
     made, _ = await started()
-    await made.gatekeeper.call(ProposedCall(tool=asked, arguments={}), AGENT, operator=True)
+    await made.gatekeeper.call(ProposedCall(tool=asked, arguments={}), AGENT, all_listed=True)
     span = listening.span(f"execute_tool {NOT_NAMED}")
     assert (span.attributes[Key.TOOL], span.attributes[Key.ERROR]) == (NOT_NAMED, "unknown_or_denied")
     assert asked not in str([(one.name, dict(one.attributes)) for one in listening.spans] + listening.measured)
@@ -126,7 +126,7 @@ async def test_a_refused_call_is_under_a_fixed_word_whatever_was_asked_for(liste
 async def test_a_tool_that_reports_an_error_fails_both_spans(listening):
     made, crm = await started()
     crm.answers("get_order", {"content": [], "isError": True})
-    await made.gatekeeper.call(get_order(), AGENT, operator=True)
+    await made.gatekeeper.call(get_order(), AGENT, all_listed=True)
     for name in ("execute_tool crm.get_order", "tools/call get_order"):
         assert listening.span(name).attributes[Key.ERROR] == "tool_error"
         assert not listening.span(name).status.is_ok
@@ -135,7 +135,7 @@ async def test_a_tool_that_reports_an_error_fails_both_spans(listening):
 async def test_an_outcome_on_record_is_no_failure(listening):
     made, _ = await started()
     for _ in range(2):
-        await made.gatekeeper.call(get_order(key="k"), AGENT, operator=True)
+        await made.gatekeeper.call(get_order(key="k"), AGENT, all_listed=True)
     calls = [span for span in listening.spans if span.name == "execute_tool crm.get_order"]
     assert [(span.attributes[Key.VERDICT], Key.ERROR in span.attributes) for span in calls] == [("allowed", False)] * 2
 
@@ -143,7 +143,7 @@ async def test_an_outcome_on_record_is_no_failure(listening):
 async def test_an_error_is_told_by_its_kind_and_not_by_its_words(listening):
     made, crm = await started()
     crm.fails("call", OutcomeUnknownError("crm", "words that name crm.pay"))
-    await made.gatekeeper.call(get_order(), AGENT, operator=True)
+    await made.gatekeeper.call(get_order(), AGENT, all_listed=True)
     sent = listening.span("tools/call get_order")
     assert (sent.attributes[Key.ERROR], sent.events, sent.status.description) == ("outcome-unknown", (), None)
 
@@ -186,6 +186,6 @@ async def test_without_anyone_listening_a_trace_context_is_passed_on_as_it_came(
     monkeypatch.setattr(wiring, "_telemetry", lambda: QUIET)
     made, crm = await started()
     with made.telemetry.within(carrier):
-        await made.gatekeeper.call(get_order(), AGENT, operator=True)
-    await made.gatekeeper.call(get_order(), AGENT, operator=True)
+        await made.gatekeeper.call(get_order(), AGENT, all_listed=True)
+    await made.gatekeeper.call(get_order(), AGENT, all_listed=True)
     assert crm.metas == [passed, {}]

@@ -101,9 +101,9 @@ class SqliteStore:
         """Return for each server what its row says."""
         return await self._lanes.soon(listed.listing_stamps)
 
-    async def live(self) -> tuple[tuple[str, str, str], ...]:
-        """Return the (tool id, schema hash, server) of everything that servers last listed."""
-        return await self._lanes.aside(listed.live)
+    async def live(self, servers: Collection[str] | None = None) -> tuple[tuple[str, str, str], ...]:
+        """Return the (tool id, schema hash, server) of what servers, or these, last listed."""
+        return await self._lanes.aside(lambda connection: listed.live(connection, servers))
 
     async def find(self, tool_id: str, schema_hash: str, server: str) -> CatalogEntry | None:
         """Return the newest stored entry of this server's tool with this declared content, or None."""
@@ -193,7 +193,7 @@ class SqliteStore:
         """Keep vectors of texts."""
         await self._lanes.aside(lambda connection: kept.keep_vectors(connection, model_id, vectors))
 
-    async def prepared(self, key: str) -> bytes | None:
+    async def prepared(self, key: str) -> bytes | memoryview | None:
         """Return what was made of a catalog version before."""
         return await self._lanes.aside(lambda connection: kept.prepared(connection, key))
 

@@ -52,7 +52,7 @@ def call(
     with opened() as (config, system):
         context = config.context(profile, stage=stage)
         verb = system.gatekeeper.rehearse if dry_run else system.gatekeeper.call
-        answer = run(lambda: verb(proposed, context, operator=True))
+        answer = run(lambda: verb(proposed, context, all_listed=True))
         ids = run(lambda: _known_ids(system)) if answer.verdict.tool_id is None and not as_json() else []
         line = system.keeper.show().lines.get(answer.verdict.tool_id or "")
     if as_json():

@@ -20,7 +20,7 @@ from pegboard.cli.finding import Finding, ok, problem, remark
 from pegboard.cli.opening import run
 from pegboard.cli.printing import counted, note, print_json, say
 from pegboard.cli.refreshing import fetch
-from pegboard.cli.surroundings import AROUND, running_gateway
+from pegboard.cli.surroundings import AROUND, issuer, running_gateway
 from pegboard.core.errors import ConfigError, PegboardError
 from pegboard.core.times import stamp
 
@@ -36,8 +36,8 @@ __all__ = ["doctor"]
 def doctor(offline: bool) -> int:
     """Say everything that is wrong, at once.
 
-    Looks at configuration, store, lock, index, halts, listings, servers, the gateway and the files of other clients.
-    Changes nothing.
+    Looks at configuration, store, lock, index, halts, listings, servers, the gateway, the issuer of tokens and the
+    files of other clients. Changes nothing.
     """
     findings = list(_examined(offline))
     problems = [one for one in findings if one.level == "problem"]
@@ -86,6 +86,7 @@ def _examined(offline: bool) -> Iterable[Finding]:
             if not offline:
                 yield from _servers(system)
                 yield from run(partial(running_gateway, config))
+                yield from run(partial(issuer, config, system))
         finally:
             system.close()
 

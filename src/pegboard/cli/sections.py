@@ -6,6 +6,7 @@ from pegboard.cli.approvals import approvals
 from pegboard.cli.audit import audit
 from pegboard.cli.calibrating import calibrate
 from pegboard.cli.calling import call
+from pegboard.cli.calls import calls
 from pegboard.cli.catalog import catalog as catalog_commands
 from pegboard.cli.command import Commands
 from pegboard.cli.evaluating import evaluate
@@ -35,7 +36,7 @@ SECTIONS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
     ("Select and call", (select, explain, call, approvals, policy)),
     ("Serve", (serve,)),
     ("Who may ask", (key_commands,)),
-    ("What happened", (traces, replay, audit)),
+    ("What happened", (traces, replay, calls, audit)),
     ("Quality", (evaluate, fixtures, calibrate)),
     ("Release", (shadow, rollout)),
     ("Emergency", (halt, resume)),

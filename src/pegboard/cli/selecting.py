@@ -44,7 +44,7 @@ def _caller(command: _Function) -> _Function:
 @click.option(
     "--for",
     "target",
-    type=click.Choice(["openai", "openai-chat", "anthropic", "gemini", "mcp"]),
+    type=click.Choice(["openai", "openai-chat", "openai-compatible", "anthropic", "gemini", "mcp"]),
     help="Also shape the tools for this model API, and say what is lost.",
 )
 @click.option("--answer-without-tool", is_flag=True, help="The agent may answer by itself where no tool fits.")
@@ -85,7 +85,7 @@ def select(
         context = config.context(profile, stage=stage)
         selection, operator, published = run(lambda: selected(system, context))
     if target is not None:
-        _shape(selection, target, published, operator)
+        _shape(selection, target, config.selection.client_prefix, published, operator)
     elif as_json():
         print_json(selection.to_json(operator))
     else:
@@ -148,12 +148,12 @@ def _show(selection: "Selection", published: "Published", operator: Mapping[str,
     say((f"{selection.selection_id}  trace {selection.trace_id}", "dim"))
 
 
-def _shape(selection: "Selection", target: str, published: "Published", operator: dict[str, Json]) -> None:
+def _shape(selection: "Selection", target: str, prefix: str, published: "Published", operator: dict[str, Json]) -> None:
     """Print the tools as one model API takes them, and on the way what was lost or held back."""
     from pegboard.providers.capabilities import Api
     from pegboard.providers.rendering import render
 
-    rendered = render(selection, Api(target))
+    rendered = render(selection, Api(target), prefix=prefix)
     if as_json():
         print_json(rendered.to_json(operator))
         return

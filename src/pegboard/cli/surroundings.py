@@ -1,4 +1,6 @@
-"""What `doctor` finds around the catalog: the gateway, clients that bypass it, and credentials that callers share."""
+"""What `doctor` finds around the catalog: the gateway, the issuer of tokens, clients that bypass it, and credentials
+that callers share.
+"""
 
 import os
 from collections.abc import Awaitable, Callable, Iterable
@@ -6,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegboard.cli.clients import existing
+from pegboard.cli.errors import OUTSIDE
 from pegboard.cli.finding import Finding, ok, remark
 from pegboard.cli.serving import admits
 from pegboard.core.errors import ConfigError
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from pegboard.config.values import Config, ServerConfig
     from pegboard.wiring import System
 
-__all__ = ["AROUND", "running_gateway"]
+__all__ = ["AROUND", "issuer", "running_gateway"]
 
 _WAIT_S = 2.0
 
@@ -80,6 +83,21 @@ async def running_gateway(config: "Config") -> Iterable[Finding]:
     return [remark("gateway", f"something else answers at {url}", fix="`port` of [gateway] takes another port")]
 
 
+async def issuer(config: "Config", system: "System") -> Iterable[Finding]:
+    """Say whether access tokens can be verified, which takes their issuer."""
+    from pegboard.wiring import identity_of
+
+    if config.tokens is None:
+        return []
+    why = await identity_of(config, system).problem()
+    if why is None:
+        return [ok("tokens", f"{config.tokens.issuer} answers, so its tokens can be verified")]
+    message = f"no token of {config.tokens.issuer} can be verified: {why}"
+    fix = "correct [identity.jwt] or [identity.introspection], or see why the issuer cannot be reached from here"
+    where = str(config.file)
+    return [Finding(check="tokens", level="problem", message=message, where=where, fix=fix, status=OUTSIDE)]
+
+
 def _address(server: "ServerConfig") -> tuple[object, ...]:
     """Return what is reached: the same program, found by any path, with the same words; or the same address."""
     command = server.command
@@ -87,6 +105,9 @@ def _address(server: "ServerConfig") -> tuple[object, ...]:
 
 
 def _has_credential(server: "ServerConfig") -> bool:
+    """Say whether a server is shown one credential for all."""
+    if server.credential is not None:
+        return not server.credential.per_caller
     return bool(server.env) or "authorization" in {name.lower() for name in server.headers}
 
 

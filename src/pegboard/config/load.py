@@ -8,17 +8,18 @@ warning, since policy fails closed on it.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from pegboard.config.credentials import UnresolvedError, secret
 from pegboard.config.curation import curated, tenants_of, written_file
-from pegboard.config.evaluation import Evaluation, ModelEndpoint
+from pegboard.config.evaluation import ArmPart, Evaluation, ModelEndpoint
 from pegboard.config.identity import IdentityPart, resolved_identity
 from pegboard.config.mcp_servers import parts_of
 from pegboard.config.parsers import At, Problems
 from pegboard.config.policies import policies_at, unmatched
 from pegboard.config.reading import is_there, placed, read_text, read_toml
 from pegboard.config.sections import FILE
-from pegboard.config.servers import EndpointPart, ModelPart, ServerPart, UnresolvedError, over, resolve, secret
+from pegboard.config.servers import EndpointPart, ModelPart, ServerPart, over, resolve
 from pegboard.config.values import Config, Endpoint, Notice, RankingChoice, Retrieval, ServerConfig
 from pegboard.config.warnings import warnings_of
 from pegboard.core.errors import ConfigError
@@ -80,13 +81,15 @@ def _load(path: Path, environ: Mapping[str, str]) -> Config:
         "policies": policies_at(path, said.get("policy", {}).get("cedar", ())),
         "tenants": tenants_of(said),
         "evaluation": _evaluation(path, said.get("evaluation", {}), environ),
-        "arms": said.get("arms", {}),
+        "arms": {name: _arm(path, name, part, environ) for name, part in said.get("arms", {}).items()},
         "retrieval": _retrieval(path, said.get("retrieval", {}), environ),
         "approvals": said.get("approvals", ApprovalRules()),
         "limits": said.get("limits", Limits()),
         "guards": said.get("rollout", Guards()),
         **said.get("dimensions", {}),
         **said.get("traces", {}),
+        "ledger_kept_s": said.get("ledger"),
+        "audit_kept_s": said.get("audit"),
     }
     config = Config(
         file=path,
@@ -100,7 +103,10 @@ def _load(path: Path, environ: Mapping[str, str]) -> Config:
         tokens=tokens,
         namespaces=namespaces,
         selection=SelectionSettings(
-            **said.get("selection", {}), namespaces=namespaces, calibration=_calibration(folder / CALIBRATION)
+            **said.get("selection", {}),
+            **said.get("names", {}),
+            namespaces=namespaces,
+            calibration=_calibration(folder / CALIBRATION),
         ),
         profiles={
             name: profile if profile.environment else replace(profile, environment=environment)
@@ -128,27 +134,40 @@ def _calibration(path: Path) -> Calibration | None:
 
 
 def _retrieval(path: Path, said: dict[str, Any], environ: Mapping[str, str]) -> Retrieval:
-    part = said.get("endpoint")
-    endpoint = None
-    if part is not None:
-        key = _key(part, At(str(path), "retrieval.endpoint.credential"), environ)
-        endpoint = Endpoint(url=part.url, model=part.model, dimensions=part.dimensions, key=key)
+    endpoint = _endpoint(said.get("endpoint"), At(str(path), "retrieval.endpoint"), environ)
     return Retrieval(ranking=said.get("ranking", RankingChoice.BEST), endpoint=endpoint)
 
 
-def _evaluation(path: Path, said: dict[str, Any], environ: Mapping[str, str]) -> Evaluation:
-    part: ModelPart | None = said.get("model")
+def _endpoint(part: EndpointPart | None, at: At, environ: Mapping[str, str]) -> Endpoint | None:
     if part is None:
-        return Evaluation(principal=said.get("principal"))
-    model = ModelEndpoint(
+        return None
+    key = _key(part, at.key("credential"), environ)
+    return Endpoint(url=part.url, model=part.model, dimensions=part.dimensions, key=key)
+
+
+def _arm(path: Path, name: str, part: ArmPart, environ: Mapping[str, str]) -> ArmPart:
+    """Fetch the credentials of an arm's own endpoint and model."""
+    at, retrieval, model = At(str(path), "arms").key(name), dict(part.retrieval), cast(ModelPart | None, part.model)
+    if "endpoint" in retrieval:
+        retrieval["endpoint"] = _endpoint(retrieval["endpoint"], at.key("retrieval").key("endpoint"), environ)
+    return replace(part, retrieval=retrieval, model=_model(model, at.key("model"), environ))
+
+
+def _evaluation(path: Path, said: dict[str, Any], environ: Mapping[str, str]) -> Evaluation:
+    return Evaluation(**{**said, "model": _model(said.get("model"), At(str(path), "evaluation.model"), environ)})
+
+
+def _model(part: ModelPart | None, at: At, environ: Mapping[str, str]) -> ModelEndpoint | None:
+    if part is None:
+        return None
+    return ModelEndpoint(
         api=part.api,
         url=part.url,
         model=part.model,
-        key=_key(part, At(str(path), "evaluation.model.credential"), environ),
+        key=_key(part, at.key("credential"), environ),
         timeout_s=part.timeout_s,
         turns=part.turns,
     )
-    return Evaluation(principal=said.get("principal"), model=model)
 
 
 def _key(part: EndpointPart | ModelPart, at: At, environ: Mapping[str, str]) -> str | None:

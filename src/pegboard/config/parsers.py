@@ -24,7 +24,6 @@ __all__ = [
     "choice",
     "flag",
     "integer",
-    "later",
     "listing",
     "name",
     "names",
@@ -226,11 +225,6 @@ def at_most_one_of(table: Mapping[str, object], *keys: str) -> None:
     both = [key for key in keys if table.get(key) is not None]
     if len(both) > 1:
         raise ValueError(f"{' and '.join(map(repr, both))} exclude each other")
-
-
-def later(_: Any, at: At) -> None:
-    """Refuse a part that a later version brings: what was written must not be ignored."""
-    raise wrong(at, f"{_last(at)} is not available in this version", "remove it")
 
 
 def _gather(work: Iterable[tuple[Parser[_Value], Any, At]]) -> list[_Value]:

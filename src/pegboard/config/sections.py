@@ -1,15 +1,13 @@
 """Every key of pegboard.toml: a table of sections, each a table of keys with the parser of its value.
 
-A part of the file whose time is still to come is a row too, so that what was written for it is refused and never
-silently left out: a limit that is not enforced is worse than none.
-
 Source: SURFACE "pegboard.toml".
 """
 
 from pathlib import Path
 from typing import Any
 
-from pegboard.config.evaluation import ModelApi, arm
+from pegboard.config.credentials import credential_section, located, secret_section
+from pegboard.config.evaluation import Calls, ModelApi, arm
 from pegboard.config.gateway import gateway_section
 from pegboard.config.identity import identity_section
 from pegboard.config.parsers import (
@@ -19,7 +17,6 @@ from pegboard.config.parsers import (
     choice,
     flag,
     integer,
-    later,
     listing,
     name,
     names,
@@ -31,8 +28,9 @@ from pegboard.config.parsers import (
     wrong,
 )
 from pegboard.config.reading import placed
-from pegboard.config.servers import Credential, EndpointPart, ModelPart, ServerPart, located
+from pegboard.config.servers import EndpointPart, ModelPart, ServerPart
 from pegboard.config.values import RankingChoice, ToolConfig, Trust
+from pegboard.core.aliases import MCP
 from pegboard.core.catalog import ALWAYS, Flow, Proposal, Reach, Risk
 from pegboard.core.context import RuntimeContext
 from pegboard.core.names import Json
@@ -45,6 +43,7 @@ from pegboard.engine.guards import Guards
 from pegboard.engine.limits import Limits
 from pegboard.engine.proposals import ProposeRule
 from pegboard.engine.trace import Naming, Record
+from pegboard.service.inputs import Kind
 
 __all__ = ["FILE"]
 
@@ -58,6 +57,18 @@ _number = number(-_MOST, _MOST)
 def _plain_text(value: Any, at: At) -> str:
     """Take a text that may be empty."""
     return "" if value == "" else text(value, at)
+
+
+def _client_prefix(value: Any, at: At) -> str:
+    """Take what a client puts before names: it counts as far as the client's wire takes it."""
+    prefix = text(value, at)
+    if MCP.foreign.search(prefix):
+        raise wrong(at, f"no name may hold {prefix!r}", "a prefix has letters, digits, '_', '-' and '.'")
+    try:
+        MCP.after(prefix)
+    except ValueError as error:
+        raise wrong(at, str(error), "give the server a shorter name in the client") from None
+    return prefix
 
 
 def _file(value: Any, at: At) -> Path:
@@ -86,6 +97,10 @@ def _risks(value: Any, at: At) -> frozenset[Risk]:
 
 def _reaches(value: Any, at: At) -> frozenset[Reach]:
     return frozenset(listing(choice(Reach))(value, at))
+
+
+def _kinds(value: Any, at: At) -> frozenset[Kind]:
+    return frozenset(listing(choice(Kind))(value, at))
 
 
 def _globs(value: Any, at: At) -> tuple[str, ...]:
@@ -146,6 +161,10 @@ def _traces(*, principal: Naming = Naming.NAME, keep_days: float = 30.0, **recor
     return {**record, "naming": principal, "traces_kept_s": keep_days * _DAY_S}
 
 
+def _kept(*, keep_days: float) -> float:
+    return keep_days * _DAY_S
+
+
 _ACCESS = section(
     AccessTemplate,
     required_scopes=names,
@@ -172,7 +191,7 @@ _SERVER = section(
     env=by_name(_plain_text),
     url=text,
     headers=by_name(_plain_text),
-    credential=section(Credential, env=text, file=located),
+    credential=credential_section(),
     namespace=name,
     trust=choice(Trust),
     propose=listing(_PROPOSE),
@@ -182,6 +201,7 @@ _SERVER = section(
     refresh_timeout_s=_seconds,
     poll_s=number(0, _DAY_S),
     shared=flag,
+    may_ask=_kinds,
 )
 _NAMESPACE = section(NamespaceNote, description=_plain_text, advertise=_plain_text, approved=flag)
 _TOOL = section(
@@ -239,6 +259,28 @@ _PROFILE = section(
     clearance=integer(),
     minimum_confidence=_confidence,
 )
+_RETRIEVAL: Parser[dict[str, Any]] = section(
+    dict,
+    ranking=choice(RankingChoice),
+    endpoint=section(
+        EndpointPart,
+        required=("url", "model", "dimensions"),
+        url=text,
+        model=text,
+        dimensions=integer(1),
+        credential=secret_section(),
+    ),
+)
+_MODEL = section(
+    ModelPart,
+    required=("api", "url", "model"),
+    api=choice(ModelApi),
+    url=text,
+    model=text,
+    credential=secret_section(),
+    timeout_s=_seconds,
+    turns=integer(1),
+)
 
 # The whole file. What is unsaid is left to `Config`'s defaults.
 FILE: Parser[dict[str, Any]] = section(
@@ -255,22 +297,11 @@ FILE: Parser[dict[str, Any]] = section(
     curation=texts,
     selection=_SELECTION,
     profiles=by_name(_PROFILE),
-    evaluation=section(
-        dict,
-        principal=text,
-        model=section(
-            ModelPart,
-            required=("api", "url", "model"),
-            api=choice(ModelApi),
-            url=text,
-            model=text,
-            credential=section(Credential, env=text, file=located),
-            timeout_s=_seconds,
-            turns=integer(1),
-        ),
-    ),
-    names=later,
+    evaluation=section(dict, principal=text, model=_MODEL, calls=choice(Calls)),
+    names=section(dict, client_prefix=_client_prefix),
     traces=section(_traces, record=choice(Record), principal=choice(Naming), keep_days=number(0.001, 36_500)),
+    ledger=section(_kept, required=("keep_days",), keep_days=number(1, 36_500)),
+    audit=section(_kept, required=("keep_days",), keep_days=number(1, 36_500)),
     identity=identity_section(_file),
     gateway=gateway_section(),
     approvals=_APPROVALS,
@@ -294,17 +325,6 @@ FILE: Parser[dict[str, Any]] = section(
         latency_ms=number(0, _MOST),
         completion=number(0, 1),
     ),
-    arms=by_name(arm(_SELECTION, section(dict, ranking=choice(RankingChoice)), _file)),
-    retrieval=section(
-        dict,
-        ranking=choice(RankingChoice),
-        endpoint=section(
-            EndpointPart,
-            required=("url", "model", "dimensions"),
-            url=text,
-            model=text,
-            dimensions=integer(1),
-            credential=section(Credential, env=text, file=located),
-        ),
-    ),
+    arms=by_name(arm(_file, selection=_SELECTION, retrieval=_RETRIEVAL, access=by_name(_ACCESS), model=_MODEL)),
+    retrieval=_RETRIEVAL,
 )

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
-from pegboard.adapters.mcp_settings import ServerSettings
+from pegboard.adapters.credential_settings import ServerCredential
+from pegboard.adapters.mcp_settings import CALL_TIMEOUT_S, ServerSettings
 from pegboard.adapters.token_settings import IntrospectionSettings, JwtSettings
 from pegboard.config.evaluation import ArmPart, Evaluation
 from pegboard.config.parsers import nearest
@@ -29,6 +30,7 @@ from pegboard.gateway.settings import GatewaySettings
 from pegboard.policy.layers import layer_of
 from pegboard.service.claims import IdentitySettings
 from pegboard.service.deployment import Deployment
+from pegboard.service.inputs import Kind
 
 __all__ = [
     "Config",
@@ -69,6 +71,8 @@ class ServerConfig:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     url: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    credential: ServerCredential | None = field(default=None, repr=False)
+    """What it is shown where that is no header of every request."""
     namespace: str
     trust: Trust = Trust.REVIEW
     propose: tuple[ProposeRule, ...] = ()
@@ -79,6 +83,8 @@ class ServerConfig:
     poll_s: float | None = None
     shared: bool = False
     """Whether one session serves every principal."""
+    may_ask: frozenset[Kind] = frozenset()
+    """What it may ask of whoever calls it."""
     problem: str | None = None
 
     def settings(self) -> ServerSettings:
@@ -101,6 +107,8 @@ class ServerConfig:
             env=self.env,
             url=self.url,
             headers=self.headers,
+            credential=self.credential,
+            may_ask=self.may_ask,
             **waits,
         )
 
@@ -187,6 +195,8 @@ class Config:
     naming: Naming = Naming.NAME
     """How traces name the caller."""
     traces_kept_s: float = 30 * 24 * 3600.0
+    ledger_kept_s: float | None = None
+    audit_kept_s: float | None = None
     evaluation: Evaluation = field(default_factory=Evaluation)
     arms: Mapping[str, ArmPart] = field(default_factory=dict)
     """Ways to select that evaluations compare."""
@@ -238,10 +248,13 @@ class Config:
                 name: server.refresh_timeout_s for name, server in servers if server.refresh_timeout_s is not None
             },
             polls_s={name: server.poll_s for name, server in servers if server.poll_s is not None},
+            longest_call_s=max((one.call_timeout_s or CALL_TIMEOUT_S for _, one in servers), default=CALL_TIMEOUT_S),
             selection=self.selection,
             record=self.record,
             naming=self.naming,
             traces_kept_s=self.traces_kept_s,
+            ledger_kept_s=self.ledger_kept_s,
+            audit_kept_s=self.audit_kept_s,
             approvals=self.approvals,
             limits=self.limits,
             guards=self.guards,

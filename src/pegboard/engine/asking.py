@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pegboard.core.aliases import MCP, alias
 from pegboard.core.catalog import Risk
 from pegboard.core.context import RuntimeContext
 from pegboard.core.names import Json
@@ -85,6 +86,12 @@ class SelectionSettings:
     namespaces: Mapping[str, NamespaceNote] = field(default_factory=dict)
     calibration: Calibration | None = None
     """This catalog's own, for the channels that it was fitted with; the shipped one serves where there is none."""
+    client_prefix: str = ""
+    """What the client puts before every name by itself: an alias leaves room for it, and does not hold it."""
+
+    def alias_of(self, tool_id: str) -> str:
+        """Return the name under which a tool goes over MCP."""
+        return alias(tool_id, MCP.after(self.client_prefix))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pegboard.core.catalog import Risk
-from pegboard.core.lock import format_lock, parse_lock
+from pegboard.core.lock import Lock
 from pegboard.core.names import Json
 from pegboard.core.policy import AccessTemplate, Policy, Reason, Switch
 from pegboard.core.revocations import Revocations
@@ -29,7 +29,8 @@ __all__ = [
 def policy_record(policy: Policy) -> dict[str, Json]:
     """Return everything eligibility was decided on."""
     return {
-        "lock": format_lock(policy.lock),
+        # By its digest alone: it is kept apart, as its changes (`lock_records.py`).
+        "lock": policy.lock.digest,
         "templates": {name: template.to_json() for name, template in policy.templates.items()},
         "used": sorted(map(str, policy.used)),
         "switches": {
@@ -40,14 +41,14 @@ def policy_record(policy: Policy) -> dict[str, Json]:
     }
 
 
-def policy_of(record: Mapping[str, Any]) -> Policy:
-    """Rebuild a policy; its `version` is the one it was kept under.
+def policy_of(record: Mapping[str, Any], lock: Lock) -> Policy:
+    """Rebuild a policy with the lock that its record names; its `version` is the one it was kept under.
 
     Raises:
         ConfigError: It has Cedar policies, and Cedar's engine is not installed or does not take them any more.
     """
     return Policy(
-        lock=parse_lock(record["lock"], "the kept lock"),
+        lock=lock,
         templates={name: _template(value) for name, value in record["templates"].items()},
         used=frozenset(map(Reason, record["used"])),
         switches={
@@ -75,6 +76,7 @@ def settings_record(settings: SelectionSettings) -> dict[str, Json]:
             for path, note in settings.namespaces.items()
         },
         "calibration": None if settings.calibration is None else settings.calibration.to_json(),
+        "client_prefix": settings.client_prefix,
     }
 
 
@@ -97,6 +99,8 @@ def settings_of(record: Mapping[str, Any]) -> SelectionSettings:
         all_tools_at_most=record["all_tools_at_most"],
         namespaces={path: NamespaceNote(**note) for path, note in record["namespaces"].items()},
         calibration=None if record["calibration"] is None else Calibration.from_json(record["calibration"]),
+        # Records of before there was one have none.
+        client_prefix=record.get("client_prefix", ""),
     )
 
 

@@ -9,7 +9,6 @@ Source: DESIGN sections 5 and 6.
 
 from collections.abc import Iterable, Iterator
 
-from pegboard.core.aliases import alias
 from pegboard.core.context import RuntimeContext
 from pegboard.core.names import compact_json
 from pegboard.core.revocations import Revocations
@@ -98,7 +97,7 @@ def _serve(case: Case, fixed: Iterable[Pick], picks: Iterable[Pick]) -> tuple[tu
             room -= 1
             continue
         siblings = case.view.eligible_siblings(entry, case.seen)
-        tool, name = case.view.renderings.served_tool(entry, siblings), alias(entry.tool_id)
+        tool, name = case.view.renderings.served_tool(entry, siblings), case.settings.alias_of(entry.tool_id)
         if len(siblings) == len(entry.mentions):
             tokens = int(case.view.tokens[pick.row])
         else:

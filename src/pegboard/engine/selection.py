@@ -83,7 +83,7 @@ class Selection:
     missing: tuple[str, ...] = ()
     """What was required and is not to be had: unknown and denied look the same."""
     withdraw: tuple[str, ...] = ()
-    """What was loaded before and may be used no longer."""
+    """What was loaded before and may be used no longer, or is left to production now."""
     over_budget: tuple[str, ...] = ()
     """Eligible tools that ranked high enough and did not fit the token budget."""
     production: tuple[str, ...] = ()

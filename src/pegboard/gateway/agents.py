@@ -4,7 +4,6 @@ The verbs are the service's own; nothing is decided here. Whoever asks sees what
 that it is there: a tool that is unknown and one that is denied are answered the same (law 2).
 """
 
-from pegboard.core.aliases import alias
 from pegboard.core.catalog import CatalogEntry
 from pegboard.core.context import RuntimeContext
 from pegboard.core.names import Json
@@ -36,7 +35,10 @@ async def select(running: Running, caller: RuntimeContext, said: asked.Select) -
         answer_without_tool=said.answer_without_tool,
     )
     selection, _ = await running.selector.select(request, caller, said.conversation)
-    return selection.to_json() if said.target is None else render(selection, Api(said.target)).to_json()
+    if said.target is None:
+        return selection.to_json()
+    prefix = running.catalog.deployment.selection.client_prefix
+    return render(selection, Api(said.target), prefix=prefix).to_json()
 
 
 async def describe(running: Running, caller: RuntimeContext, said: asked.Describe) -> dict[str, Json]:
@@ -49,7 +51,8 @@ async def describe(running: Running, caller: RuntimeContext, said: asked.Describ
         raise Refusal(status=404, kind="unknown-tool", message=message, fix=fix)
     entry = view.snapshot.entries[row]
     shown = served_tool(entry, view.eligible_siblings(entry, seen))
-    return {**_summary(entry, shown), "input_schema": shown.input_schema, "output_schema": shown.output_schema}
+    summary = _summary(entry, shown, _alias(running, entry))
+    return {**summary, "input_schema": shown.input_schema, "output_schema": shown.output_schema}
 
 
 async def call(running: Running, caller: RuntimeContext, said: asked.Call) -> dict[str, Json]:
@@ -84,7 +87,10 @@ async def tools(running: Running, caller: RuntimeContext, said: asked.Listed) ->
     page = wanted[: said.limit]
     return {
         "view": seen.digest,
-        "tools": [_summary(entry, served_tool(entry, view.eligible_siblings(entry, seen))) for entry in page],
+        "tools": [
+            _summary(entry, served_tool(entry, view.eligible_siblings(entry, seen)), _alias(running, entry))
+            for entry in page
+        ],
         "next": page[-1].tool_id if len(wanted) > len(page) else None,
     }
 
@@ -111,10 +117,14 @@ async def _seen(running: Running, caller: RuntimeContext) -> tuple[View, Seen]:
     return published.view, published.view.see(caller, revocations)
 
 
-def _summary(entry: CatalogEntry, shown: ServedTool) -> dict[str, Json]:
+def _alias(running: Running, entry: CatalogEntry) -> str:
+    return running.catalog.deployment.selection.alias_of(entry.tool_id)
+
+
+def _summary(entry: CatalogEntry, shown: ServedTool, name: str) -> dict[str, Json]:
     return {
         "tool_id": entry.tool_id,
-        "alias": alias(entry.tool_id),
+        "alias": name,
         "namespace": entry.namespace,
         "schema_hash": entry.schema_hash,
         "title": shown.title,

@@ -14,17 +14,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
-from pegboard.core.context import RuntimeContext
 from pegboard.core.errors import PegboardError
 from pegboard.core.names import Json, parse_json
 from pegboard.gateway.asked import asked
-from pegboard.gateway.callers import Callers
+from pegboard.gateway.callers import Caller, Callers
 from pegboard.gateway.doors import DOORS, Door, Role
 from pegboard.gateway.limits import read_body
 from pegboard.gateway.openapi import description
 from pegboard.gateway.refusals import Refusal, failed, refused
 from pegboard.gateway.running import Running
 from pegboard.gateway.settings import GatewaySettings
+from pegboard.service.acting import presenting
 from pegboard.service.identity import Application, Refused, presented
 from pegboard.service.keys import KeyRole
 
@@ -79,19 +79,21 @@ class HttpApi:
         who = await self._who(door, request)
         said = asked(door.said, await self._said(door, request), "query" if door.method == "GET" else "body")
         named = {name: _text(value) for name, value in request.path_params.items()}
-        return _json(await door.verb(self._running, who, said, **named))
+        if isinstance(who, Application):
+            return _json(await door.verb(self._running, who, said, **named))
+        with presenting(who.credential, who.context):
+            return _json(await door.verb(self._running, who.context, said, **named))
 
-    async def _who(self, door: Door, request: Request) -> RuntimeContext | Application:
+    async def _who(self, door: Door, request: Request) -> Caller | Application:
         """Return who asks.
 
         Raises:
             Refusal: Its credential does not open this door.
         """
         written = request.headers.getlist("authorization")
-        found: Application | RuntimeContext | Refused
+        found: Application | Caller | Refused
         if door.role is Role.AGENT:
-            caller = await self._callers.of(written)
-            found = caller if isinstance(caller, Refused) else caller.context
+            found = await self._callers.of(written)
         else:
             one = presented(written)
             role = KeyRole(door.role)

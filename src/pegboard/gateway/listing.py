@@ -11,11 +11,10 @@ Source: MCP 2026-07-28, tools (`tools/list` varies by authorization alone); DESI
 """
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from pegboard.core.aliases import alias
 from pegboard.core.catalog import CatalogEntry, Risk
 from pegboard.core.context import RuntimeContext
 from pegboard.core.names import Json, compact_json, digest_bytes
@@ -109,10 +108,12 @@ class Lister:
         rights = replace(context, stage=_SOME_STAGE, flags=frozenset(), minimum_confidence=None)
         eligibility = basis.table.eligible(rights, revocations)
         seen = Seen(eligibility=eligibility, eligible=Eligible.of_mask(eligibility.mask), digest="")
-        production = await self._production(context, basis.view.namespaces(seen))
+        production = await self._production(context, basis.view, seen)
         found = basis.lists.get((eligibility, production))
         if found is None:
-            found = basis.lists[eligibility, production] = _listed(basis.view, seen, self.settings, production)
+            alias_of = self._catalog.deployment.selection.alias_of
+            found = _listed(basis.view, seen, self.settings, production, alias_of)
+            basis.lists[eligibility, production] = found
             while len(basis.lists) > _KEPT:
                 basis.lists.popitem(last=False)
         return found
@@ -128,10 +129,12 @@ class Lister:
         rollout = None if self._rollouts is None else (await self._rollouts.current()).number
         return published.view, revocations.targets, rollout
 
-    async def _production(self, context: RuntimeContext, namespaces: Collection[str]) -> frozenset[str]:
+    async def _production(self, context: RuntimeContext, view: View, seen: Seen) -> frozenset[str]:
         """Return those of the caller's namespaces that the production path still decides; its key is who asks."""
         sides = None if self._rollouts is None else await self._rollouts.sides(context)
-        return frozenset() if sides is None else frozenset(path for path in namespaces if not sides.serves(path))
+        if sides is None:
+            return frozenset()
+        return frozenset(path for path in view.namespaces(seen) if not sides.serves(path))
 
     async def definition(self, tool_id: str, context: RuntimeContext) -> Mapping[str, Json] | None:
         """Return the complete definition of a tool that is eligible for this caller now; None where it is not.
@@ -145,7 +148,7 @@ class Lister:
         if entry is None or not decide_tool(entry, view.policy, context, revocations).allowed:
             return None
         siblings = view.eligible_siblings(entry, view.see(context, revocations))
-        return definition(entry, served_tool(entry, siblings))
+        return definition(served_tool(entry, siblings), entry, self._catalog.deployment.selection.alias_of(tool_id))
 
 
 def at_any_stage(policy: Policy) -> Policy:
@@ -161,19 +164,25 @@ def _at_any_stage(template: AccessTemplate) -> AccessTemplate:
     )
 
 
-def definition(entry: CatalogEntry, served: ServedTool) -> dict[str, Json]:
-    """Return a tool as it is listed and described.
+def definition(served: ServedTool, entry: CatalogEntry, name: str) -> dict[str, Json]:
+    """Return a tool as it is listed and described, under its name in lists.
 
     An output schema of which something had to be left out could refuse what its server rightly answers, so it is left
     out whole. Hints are those of the lock, where it says them, and not the server's.
     """
-    found = mcp_tool(replace(served, input_schema=without_headers(served.input_schema)), alias(entry.tool_id))
+    found = mcp_tool(replace(served, input_schema=without_headers(served.input_schema)), name)
     if served.output_schema is not None and served.output_schema == entry.output_schema:
         found["outputSchema"] = served.output_schema
     return found
 
 
-def _listed(view: View, seen: Seen, settings: ListSettings, production: frozenset[str]) -> Listed:
+def _listed(
+    view: View,
+    seen: Seen,
+    settings: ListSettings,
+    production: frozenset[str],
+    alias_of: Callable[[str], str],
+) -> Listed:
     entries, eligibility = view.snapshot.entries, seen.eligibility
     searched = set(view.namespaces(seen)) - production
     whole = settings.mode is not ListMode.SEARCH or eligibility.count <= settings.all_at_most
@@ -186,10 +195,11 @@ def _listed(view: View, seen: Seen, settings: ListSettings, production: frozense
         tools += meta_tools(searched)
     for row in rows:
         served = served_tool(entries[row], view.eligible_siblings(entries[row], seen))
-        tools.append({**definition(entries[row], served), "annotations": _hints(view.risk(row))})
+        shown = definition(served, entries[row], alias_of(served.tool_id))
+        tools.append({**shown, "annotations": _hints(view.risk(row))})
     return Listed(
         tools=tuple(tools),
-        ids={alias(entries[row].tool_id): entries[row].tool_id for row in rows},
+        ids={alias_of(entries[row].tool_id): entries[row].tool_id for row in rows},
         whole=whole,
         digest=digest_bytes(compact_json(tools).encode()),
     )

@@ -2,7 +2,7 @@
 
 Each request is its caller's own: whose it is is found out before the protocol's library sees it, and a session of the
 handshake era belongs to whoever opened it. Resources and prompts are not offered: nothing in them is known to the
-lock, so nothing of them could be granted. A tool server that asks for input, or for a model, gets none from here.
+lock, so nothing of them could be granted. What a tool server asks while a call runs is in `asking` and `holding`.
 
 The library's own telemetry is taken out, since it writes names that were asked for and denied into spans; and results
 go around its models, which would drop what they do not know.
@@ -32,6 +32,7 @@ from mcp.types import (
     INTERNAL_ERROR,
     CallToolRequestParams,
     CallToolResult,
+    InputRequiredResult,
     ListToolsResult,
     NotificationParams,
     PaginatedRequestParams,
@@ -47,11 +48,13 @@ from pegboard.core.errors import PegboardError
 from pegboard.gateway.callers import Caller, Callers
 from pegboard.gateway.changes import Changes
 from pegboard.gateway.endpoint import Endpoint, caller_in
+from pegboard.gateway.holding import HeldCalls
 from pegboard.gateway.listing import Lister
 from pegboard.gateway.progressing import passed_on
 from pegboard.gateway.running import Running
 from pegboard.gateway.settings import GatewaySettings
 from pegboard.gateway.verbs import Verbs
+from pegboard.service.acting import presenting
 from pegboard.service.identity import Credential, CredentialKind, Refused
 from pegboard.service.telemetry import QUIET, Telemetry
 
@@ -100,6 +103,7 @@ class McpGateway:
         self._callers = Callers(running.identity, profile=settings.profile)
         self._lister = Lister(running.catalog, settings.listing, running.rollouts)
         self._verbs = Verbs(running, self._lister)
+        self._held = HeldCalls(running.catalog.clock)
         self.changes = Changes(self._lister, self._callers)
         self._server = self._made(settings.listing.ttl_ms)
         self._sessions = StreamableHTTPSessionManager(
@@ -116,7 +120,7 @@ class McpGateway:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Keep sessions and look for changes for the time of the body; once a gateway."""
-        async with self._sessions.run(), anyio.create_task_group() as tasks:
+        async with self._sessions.run(), self._held.running(), anyio.create_task_group() as tasks:
             tasks.start_soon(self.changes.run)
             yield
             tasks.cancel_scope.cancel()
@@ -130,7 +134,7 @@ class McpGateway:
         """Serve one client over a pair of streams as *profile*."""
         credential = Credential(kind=CredentialKind.PROFILE, text=profile)
         with ExitStack() as stack:
-            async with anyio.create_task_group() as tasks:
+            async with self._held.running(), anyio.create_task_group() as tasks:
                 tasks.start_soon(self.changes.run)
                 client = _Stdio(credential=credential, until_it_leaves=stack)
                 options = self._server.create_initialization_options()
@@ -143,11 +147,19 @@ class McpGateway:
             work.result = await self._verbs.page(work.caller.context, params.cursor if params else None)
             return ListToolsResult(tools=[], ttl_ms=ttl_ms, cache_scope="private")
 
-        async def call_tool(ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
+        async def call_tool(ctx: _Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
             work: _Work = ctx.lifespan_context
             meta = _meta(ctx)
+            context = work.caller.context
+
+            async def deed() -> Mapping[str, Any]:
+                return await self._verbs.call(context, params.name, params.arguments or {}, meta)
+
             async with passed_on(ctx, asked="progressToken" in meta):
-                work.result = await self._verbs.call(work.caller.context, params.name, params.arguments or {}, meta)
+                found = await self._held.call(ctx, context.identity, params, deed)
+            if isinstance(found, InputRequiredResult):
+                return found
+            work.result = found
             return CallToolResult(content=[])
 
         server = _Server(
@@ -171,7 +183,8 @@ class McpGateway:
             return await call_next(ctx)
         try:
             work = _Work(await self._caller(ctx))
-            with self._telemetry.within(_carrier(_meta(ctx))):
+            caller = work.caller
+            with self._telemetry.within(_carrier(_meta(ctx))), presenting(caller.credential, caller.context):
                 shaped = await call_next(replace(ctx, lifespan_context=work))
         except (MCPError, ValidationError):
             raise

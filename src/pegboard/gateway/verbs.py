@@ -109,7 +109,7 @@ class Verbs:
             return _wrong(asked)
         # Which tool a name means the gate alone decides. Judged without arguments, nothing is sent or recorded.
         call = ProposedCall(tool=listed.ids.get(asked.tool, asked.tool), arguments={}, selection_id=asked.selection)
-        answer = await self._running.gatekeeper.rehearse(call, context, operator=listed.whole)
+        answer = await self._running.gatekeeper.rehearse(call, context, all_listed=listed.whole)
         found = None
         if answer.verdict.tool_id is not None:
             found = await self._lister.definition(answer.verdict.tool_id, context)
@@ -134,7 +134,7 @@ class Verbs:
     async def _passed(
         self, call: ProposedCall, context: RuntimeContext, listed: Listed, task: str | None = None
     ) -> dict[str, Any]:
-        answer = await self._running.gatekeeper.call(call, context, operator=listed.whole)
+        answer = await self._running.gatekeeper.call(call, context, all_listed=listed.whole)
         selection_id = call.selection_id
         if task is not None:
             selection_id = self._running.catalog.clock.new_id("sel")

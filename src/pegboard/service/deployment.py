@@ -39,11 +39,17 @@ class Deployment:
     """How long one refresh of a server may take, where it is not the usual."""
     polls_s: Mapping[str, float] = field(default_factory=dict)
     """How old a server's listing may get before it is fetched again, where it is not the usual; 0: of any age."""
+    longest_call_s: float = 120.0
+    """For how long the most patient server is waited for, once it was sent a call."""
     selection: SelectionSettings = field(default_factory=SelectionSettings)
     record: Record = Record.TERMS
     naming: Naming = Naming.NAME
     traces_kept_s: float = 30 * _DAY_S
     """How long traces are kept."""
+    ledger_kept_s: float | None = None
+    """How long calls are kept at least that nothing needs any more; None: for ever."""
+    audit_kept_s: float | None = None
+    """How long events are kept; None: for ever."""
     selection_lifetime_s: float = _DAY_S
     revocations_at_most_s: float = 30.0
     """How old the revocations may be at a call; beyond it every call is refused."""

@@ -75,10 +75,10 @@ class Gatekeeper:
         self._refusals = Refusals()
         self._turns: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
 
-    async def check(self, call: ProposedCall, context: RuntimeContext, *, operator: bool = False) -> CallAnswer:
+    async def check(self, call: ProposedCall, context: RuntimeContext, *, all_listed: bool = False) -> CallAnswer:
         """Judge a call and write the ledger, for an application that runs the tool itself."""
         with observed_call(self._telemetry, self._catalog.clock) as tell:
-            answer, permit = await self._admitted(call, context, operator)
+            answer, permit = await self._admitted(call, context, all_listed)
             await self._on_record(call, context, answer, permit)
             tell(answer)
         return answer
@@ -99,24 +99,24 @@ class Gatekeeper:
             kept, _ = kept_of(reported)
         await self._ledger.close(call_id, self._catalog.clock.now(), Ended(outcome), kept)
 
-    async def rehearse(self, call: ProposedCall, context: RuntimeContext, *, operator: bool = False) -> CallAnswer:
+    async def rehearse(self, call: ProposedCall, context: RuntimeContext, *, all_listed: bool = False) -> CallAnswer:
         """Judge a call without sending or recording anything."""
-        judged = await self._judging.examined(call, context, operator=operator)
+        judged = await self._judging.examined(call, context, all_listed=all_listed)
         if isinstance(judged, Judged):
             judged = conclude(judged, await self._judging.standing(judged))
         return CallAnswer(verdict=judged, trace_id=self._catalog.clock.new_id("tr"))
 
-    async def call(self, call: ProposedCall, context: RuntimeContext, *, operator: bool = False) -> CallAnswer:
+    async def call(self, call: ProposedCall, context: RuntimeContext, *, all_listed: bool = False) -> CallAnswer:
         """Judge a call and, where it is allowed, send it once to the server that owns the tool.
 
         Args:
             call: What is to run; its tool is an alias of the named selection, or an id.
             context: For whom.
-            operator: Every eligible tool may be named without a selection, as at the operator's command line.
+            all_listed: Every eligible tool is in the caller's list, and may be named without a selection.
         """
         call = _held_still(call)
         with observed_call(self._telemetry, self._catalog.clock) as tell:
-            answer, permit = await self._admitted(call, context, operator)
+            answer, permit = await self._admitted(call, context, all_listed)
             if permit is not None:
                 answer, judged, ended = await self._dispatcher.send(answer, permit)
                 if ended is Ended.NOT_SENT:
@@ -127,7 +127,7 @@ class Gatekeeper:
         return answer
 
     async def _admitted(
-        self, call: ProposedCall, context: RuntimeContext, operator: bool
+        self, call: ProposedCall, context: RuntimeContext, all_listed: bool
     ) -> tuple[CallAnswer, Permit | None]:
         """Judge a call and write its line, unless the same was refused again and again."""
         clock, most = self._catalog.clock, self._catalog.deployment.limits.identical_refusals
@@ -138,16 +138,16 @@ class Gatekeeper:
             return CallAnswer(verdict=looped(), trace_id=trace_id), None
         # One at a time for each caller: calls side by side in this process would only make each other judge again.
         async with self._turns.setdefault(context.identity, anyio.Lock()):
-            answer, permit = await self._opened(call, context, operator, trace_id)
+            answer, permit = await self._opened(call, context, all_listed, trace_id)
         if answer.verdict.kind in _LOOPING:
             self._refusals.add(mark, clock.ticks(), most)
         return answer, permit
 
     async def _opened(
-        self, call: ProposedCall, context: RuntimeContext, operator: bool, trace_id: str
+        self, call: ProposedCall, context: RuntimeContext, all_listed: bool, trace_id: str
     ) -> tuple[CallAnswer, Permit | None]:
         for _ in range(_TRIES):
-            judged = await self._judging.examined(call, context, operator=operator)
+            judged = await self._judging.examined(call, context, all_listed=all_listed)
             if isinstance(judged, Verdict):
                 return CallAnswer(verdict=judged, trace_id=trace_id), None
             standing = await self._judging.standing(judged)
@@ -164,7 +164,7 @@ class Gatekeeper:
                 if not verdict.allowed:
                     return CallAnswer(verdict=_not_on_record(judged, str(error)), trace_id=trace_id), None
                 answer, standing = CallAnswer(verdict=verdict, trace_id=trace_id), None
-            return answer, Permit(judged=judged, standing=standing, call_id=answer.call_id, operator=operator)
+            return answer, Permit(judged=judged, standing=standing, call_id=answer.call_id, all_listed=all_listed)
         moving = "the caller's ledger moved each time it was judged by"
         return CallAnswer(verdict=unavailable(Internal(cause=Cause.FAILED, error=moving)), trace_id=trace_id), None
 

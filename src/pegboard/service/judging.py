@@ -34,14 +34,14 @@ class Judging:
         self._ledger = ledger
         self._validators = Validators()
 
-    async def examined(self, call: ProposedCall, context: RuntimeContext, *, operator: bool) -> Judged | Verdict:
+    async def examined(self, call: ProposedCall, context: RuntimeContext, *, all_listed: bool) -> Judged | Verdict:
         """Judge a call on everything but the ledger.
 
         Raises:
             LockError: The lock cannot be read.
             StoreError: The store cannot be read.
         """
-        return examine(call, await self._facts(call, context, operator))
+        return examine(call, await self._facts(call, context, all_listed))
 
     async def standing(self, judged: Judged) -> Standing | None:
         """Ask the ledger about an examined call; None where it cannot be reached."""
@@ -50,7 +50,7 @@ class Judging:
         except StoreError:
             return None
 
-    async def _facts(self, call: ProposedCall, context: RuntimeContext, operator: bool) -> GateFacts:
+    async def _facts(self, call: ProposedCall, context: RuntimeContext, all_listed: bool) -> GateFacts:
         published, revocations = await self._catalog.current(), await self._catalog.revocations()
         selected = await self._selected(call, context)
         deployment = self._catalog.deployment
@@ -63,7 +63,7 @@ class Judging:
             revocations=revocations,
             now=self._catalog.clock.now(),
             selected=selected,
-            listed=_listed(published, context, operator) | production,
+            listed=_listed(published, context, all_listed) | production,
             former=await self._former(published, selected),
             revocations_max_age_s=deployment.revocations_at_most_s,
             call_policy=_call_policy(published.view.policy),
@@ -110,9 +110,9 @@ def _call_policy(policy: Policy) -> CallPolicy | None:
     return asked
 
 
-def _listed(published: Published, context: RuntimeContext, operator: bool) -> frozenset[str]:
+def _listed(published: Published, context: RuntimeContext, all_listed: bool) -> frozenset[str]:
     """Return the ids that may be called without a selection; the gate still asks whether each is eligible."""
     entries = published.view.snapshot.entries
-    if operator:
+    if all_listed:
         return frozenset(entry.tool_id for entry in entries)
     return frozenset(entries[row].tool_id for row in published.view.pinned_rows(context.stage))

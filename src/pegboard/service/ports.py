@@ -2,6 +2,7 @@
 
 Every port says what an implementation must do and what it may raise; an adapter lets no other
 error out. Times are Unix seconds (float), taken from `Clock` alone.
+It is longer than other files, since this is the one list of what the outside has to do.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,6 +26,7 @@ __all__ = [
     "Clock",
     "Discarded",
     "Encoder",
+    "Forgotten",
     "Head",
     "Ledger",
     "Listing",
@@ -191,8 +193,8 @@ class SnapshotStore(Protocol):
     async def listing_stamps(self) -> dict[str, object]:
         """Return for each server a cheap value that differs whenever its listing does."""
 
-    async def live(self) -> tuple[tuple[str, str, str], ...]:
-        """Return the (tool id, schema hash, server) of everything that servers last listed, without its content."""
+    async def live(self, servers: Collection[str] | None = None) -> tuple[tuple[str, str, str], ...]:
+        """Return the (tool id, schema hash, server) of what servers, or these, last listed, without its content."""
 
     async def find(self, tool_id: str, schema_hash: str, server: str) -> CatalogEntry | None:
         """Return the newest stored entry of this server's tool with this declared content, or None."""
@@ -285,6 +287,18 @@ class TraceStore(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    """What a ledger has removed, or would remove, and what it keeps although it is as old."""
+
+    lines: int = 0
+    approvals: int = 0
+    unknown: int = 0
+    """Lines of unknown outcome, which stay."""
+    labels: int = 0
+    """First lines of a conversation's labels, which stay."""
+
+
 class Ledger(Protocol):
     """The calls that were allowed, and the approvals that were asked for. Every method may raise StoreError.
 
@@ -327,6 +341,19 @@ class Ledger(Protocol):
     async def decide(self, approval_id: str, state: ApprovalState, *, by: str, at: float) -> Approval | None:
         """Grant or deny an open request, once; None where it is not there, or no longer open at *at*."""
 
+    async def unknown(self, limit: int) -> tuple[Past, ...]:
+        """Return the newest lines of which nobody knows how they ended, newest first."""
+
+    async def settle(self, call_id: str, at: float, ended: Ended) -> Past | None:
+        """Close a line of unknown outcome as a person says; None where it is not there, or its outcome is known."""
+
+    async def forget(self, before: float, *, apply: bool) -> Forgotten:
+        """Remove what is older than a time and no law needs; without *apply* only count it.
+
+        Needed is a line of unknown outcome, and the first line of each set of labels in a conversation. An approval
+        that has expired is good for nothing any more.
+        """
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
@@ -348,6 +375,12 @@ class AuditStore(Protocol):
     async def events(self, after: int, limit: int) -> tuple[AuditEvent, ...]:
         """Return the events that follow number *after*, oldest first."""
 
+    async def older(self, before: float) -> AuditEvent | None:
+        """Return the last of the events that stand before the first one from *before* on, never the newest of all."""
+
+    async def forget(self, through: int) -> int:
+        """Remove the events up to that number, the newest never; say how many."""
+
 
 class VectorStore(Protocol):
     """What is made of texts and can be made again: vectors and prepared catalogs. Every method may raise StoreError."""
@@ -358,8 +391,11 @@ class VectorStore(Protocol):
     async def keep_vectors(self, model_id: str, vectors: Mapping[str, bytes]) -> None:
         """Keep vectors; losing them costs only making them again."""
 
-    async def prepared(self, key: str) -> bytes | None:
-        """Return what was made of a catalog version before, None where it is not kept."""
+    async def prepared(self, key: str) -> bytes | memoryview | None:
+        """Return what was made of a catalog version before, read-only, None where it is not kept.
+
+        A memoryview may be of memory that other processes map too, so it is not copied where it need not be.
+        """
 
     async def keep_prepared(self, key: str, body: bytes) -> None:
         """Keep what was made of a catalog version; the oldest are dropped, since they can be made again."""

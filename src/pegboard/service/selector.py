@@ -5,7 +5,7 @@ behind. Of namespaces that the production path still decides (`engine/rollout.py
 have been is observed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pegboard.core.context import RuntimeContext
@@ -20,7 +20,6 @@ from pegboard.engine.select import select
 from pegboard.engine.selection import Selection
 from pegboard.engine.trace import Trace, Versions, trace_of
 from pegboard.engine.view import Seen
-from pegboard.retrieval.query import analyse
 from pegboard.service.observer import Observer, Offered
 from pegboard.service.ports import StoredSelection, TraceStore
 from pegboard.service.published import Catalog, Published
@@ -63,11 +62,11 @@ class _Made:
     revocations: Revocations
     ms: float
 
-    @property
-    def namespaces(self) -> dict[str, str]:
-        """Return the namespace of each tool that was selected."""
-        selected, snapshot = {one.tool.tool_id for one in self.selection.tools}, self.published.view.snapshot
-        return {tool: entry.namespace for tool in selected if (entry := snapshot.get(tool)) is not None}
+    def namespaces(self, loaded: Iterable[str]) -> dict[str, str]:
+        """Return the namespace of each tool that was selected, or is loaded."""
+        tools = {*(one.tool.tool_id for one in self.selection.tools), *loaded}
+        snapshot = self.published.view.snapshot
+        return {tool: entry.namespace for tool in tools if (entry := snapshot.get(tool)) is not None}
 
     def offered(self, request: Request, context: RuntimeContext) -> Offered:
         """Return what of it is observed."""
@@ -159,7 +158,8 @@ class Selector:
             namespaces = made.published.view.namespaces(made.seen)
             served = frozenset(filter(sides.serves, namespaces))
             self._observer.offered(made.offered(request, context), sides=sides, served=served)
-            selection = left_to_production(selection, set(namespaces) - served, made.namespaces)
+            known = made.namespaces(request.loaded)
+            selection = left_to_production(selection, set(namespaces) - served, known, request.loaded)
             rollout = {"number": sides.now.number, "production": list(selection.production)}
         stored = StoredSelection(
             selection_id=selection.selection_id,
@@ -222,11 +222,8 @@ class Selector:
         )
 
     async def _asked(self, request: Request, published: Published) -> Ask:
-        """Analyse the tasks, with the vectors that the index can compare."""
-        index = published.view.index
-        vectors = await self._catalog.encoders.tasks(request.tasks, tuple(index.channels) if index else ())
         return Ask(
-            query=analyse(request.tasks, vectors),
+            query=await self._catalog.encoders.query(request.tasks, published.view.index),
             limit=request.limit,
             budget_tokens=request.budget_tokens,
             require=request.require,
