@@ -50,10 +50,9 @@ class Watched:
             tasks.cancel_scope.cancel()
 
     async def rest(self, seconds: float = 0.0) -> None:
-        """Let time pass. The store and the encoders work in threads, so that takes moments of real time."""
+        """Let time pass."""
         for _ in range(20):
             await self.clock.advance(seconds / 20)
-            await anyio.wait_all_tasks_blocked()
 
     async def ids(self) -> list[str]:
         return [entry.tool_id for entry in (await self.system.catalog.current()).view.snapshot.entries]

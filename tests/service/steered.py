@@ -4,6 +4,7 @@ from itertools import count
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 
 # anyio's own `wait_all_tasks_blocked` takes a tenth of a second each time.
 _ROUNDS = 40
@@ -52,6 +53,12 @@ class SteeredClock:
 
 
 async def _rest() -> None:
-    """Let everyone come to rest: nothing here waits for more than other tasks, so that takes a few rounds."""
+    """Let everyone come to rest: nothing here waits for more than other tasks, so that takes a few rounds, and threads.
+
+    What a thread works on takes moments of real time, in which no time passes here.
+    """
+    threads = anyio.to_thread.current_default_thread_limiter()
     for _ in range(_ROUNDS):
         await anyio.lowlevel.checkpoint()
+        while threads.borrowed_tokens:
+            await anyio.sleep(0.001)
