@@ -45,3 +45,32 @@ def test_what_policy_will_never_let_in_is_a_warning(tmp_path: Path):
         "profiles.a.servers": ["approves the server 'crn', which is not configured; did you mean 'crm'?"],
         "profiles.a.approved_namespaces": ["approves the namespace 'crm', which [namespaces] does not"],
     }
+
+
+def test_a_word_of_a_profile_that_no_template_asks_for_is_a_warning_with_the_nearest(tmp_path: Path):
+    path = tmp_path / "pegboard.toml"
+    (tmp_path / "rules.cedar").write_text('permit(principal, action, resource) when { principal.roles.contains("x") };')
+    text = """
+        [dimensions]
+        used = ["scopes", "roles", "flags"]
+        [access.any]
+        required_scopes = ["local"]
+        required_roles = ["agent"]
+        required_flags = ["beta"]
+        [profiles.a]
+        scopes = ["local", "locl"]
+        roles = ["agnet", "x"]
+        flags = ["bta"]
+        """
+    path.write_text(text)
+    asked = "which no access template asks for; did you mean"
+    assert _warned(load_config(path, {})) == {
+        "profiles.a.scopes": [f"has 'locl', {asked} 'local'?"],
+        "profiles.a.roles": [
+            f"has 'agnet', {asked} 'agent'?",
+            "has 'x', which no access template asks for; known here: agent",
+        ],
+        "profiles.a.flags": [f"has 'bta', {asked} 'beta'?"],
+    }
+    path.write_text(f'{text}\n[policy]\ncedar = ["rules.cedar"]')
+    assert _warned(load_config(path, {}))["profiles.a.roles"] == [f"has 'agnet', {asked} 'agent'?"]

@@ -17,6 +17,7 @@ from pegboard.adapters.files import (
     RawTool,
     SavedListing,
     read_catalog_file,
+    read_fixture_file,
     read_listings_folder,
     write_catalog_file,
 )
@@ -238,12 +239,19 @@ def test_a_file_of_too_many_lines_is_read_up_to_the_bound(path: Path, monkeypatc
     assert found.problems == (Problem(where=f"{path}, line 3", reason="more than 2 lines; the rest was not read"),)
 
 
-@pytest.mark.parametrize("read", [read_catalog_file, read_listings_folder])
-def test_what_cannot_be_opened_is_the_operators_to_mend(tmp_path: Path, read) -> None:
+@pytest.mark.parametrize(
+    ("read", "fix"),
+    [
+        (read_catalog_file, "name a catalog file of JSON Lines"),
+        (read_fixture_file, "name a file of labelled tasks"),
+        (read_listings_folder, "name a folder of saved listings"),
+    ],
+)
+def test_what_cannot_be_opened_is_the_operators_to_mend(tmp_path: Path, read, fix) -> None:
     with pytest.raises(ConfigError, match="it cannot be read: no such file or directory") as error:
         read(tmp_path / "missing")
     assert error.value.where == str(tmp_path / "missing")
-    assert error.value.fix
+    assert error.value.fix == fix
 
 
 def test_a_folder_is_no_catalog_file_and_a_file_is_no_folder_of_listings(tmp_path: Path) -> None:

@@ -79,13 +79,16 @@ def test_from_a_clients_file_to_a_selection_and_a_judged_call(empty):
     assert again.status == 2
     assert "there is a configuration already" in again.err
     assert "in another folder" in again.err
+    for command_named in ("pegboard classify --apply", "pegboard refresh", "pegboard init --switch"):
+        assert command_named in again.err
 
 
 def test_without_a_person_or_yes_nothing_is_locked_and_the_command_is_named(empty):
     clients_file(empty, "their.json", calendar=entry("calendar"))
-    answer = empty.runs("init", "--from", "their.json")
+    answer = empty.runs("init", "--from", "their.json", answers="y\n")
     assert answer.status == 0
-    assert "none locked" in answer.out
+    assert "none locked: nobody was there to ask" in answer.out
+    assert "`pegboard init --yes` would have answered" in answer.err
     assert "pegboard classify --apply" in answer.err
     assert empty.asks("lock", "show")["lines"] == []
     assert empty.asks("select", "what is on today?", "--as", "me")["outcome"] == "no_tool"
@@ -97,6 +100,13 @@ def test_it_says_how_many_tools_will_not_run_and_where_that_is_set(empty):
     clients_file(empty, orders=entry("orders"))
     answer = empty.runs("init", "--yes")
     assert "of them run only after `pegboard approvals grant`: [approvals] in pegboard.toml says which" in answer.out
+
+
+def test_what_to_try_next_stands_in_two_columns(empty):
+    clients_file(empty, calendar=entry("calendar"))
+    lines = empty.runs("init", "--yes").err.splitlines()
+    tried = lines[next(number for number, line in enumerate(lines) if line.startswith("Try:")) :]
+    assert {(line.index("pegboard "), line.index("# ")) for line in tried} == {(6, 53)}
 
 
 def test_where_no_server_is_found_it_says_where_it_looked_and_writes_nothing(empty):

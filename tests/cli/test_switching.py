@@ -2,11 +2,14 @@
 
 import json
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from pegboard.cli.switching import backup_of, is_pegboard
+from pegboard.config.load import load_config
 from pegboard.demo.servers.roster import command
+from tests.cli.answers import ANSWERS, shape_of
 
 
 def entry(name, **more):
@@ -55,7 +58,8 @@ def test_the_diff_names_the_servers_and_no_secret(with_files):
 
 def test_without_an_answer_nothing_is_switched(with_files):
     before = with_files.reads(".mcp.json")
-    assert with_files.runs("init", "--switch", "--json").json["switched"] == []
+    answer = with_files.runs("init", "--switch")
+    assert "no client's file was changed; `pegboard init --switch` does it once tools are locked" in answer.err
     assert with_files.reads(".mcp.json") == before
 
 
@@ -74,6 +78,79 @@ def test_pegboard_is_not_put_behind_itself(with_files):
     answer = with_files.runs("init", "--yes")
     assert "it has Pegboard in it already" in answer.err
     assert answer.status == 2
+
+
+OURS = """\
+mcp_config = [ ".mcp.json", ".vscode/mcp.json" , ".codex/config.toml"]  # theirs
+[profiles.me]
+user = "dana"
+"""
+
+
+def test_a_configuration_that_is_there_is_put_behind_the_clients_and_keeps_its_servers(with_files):
+    desk = with_files
+    desk.writes("pegboard.toml", OURS)
+    desk.writes("pegboard.lock", "left alone")
+    before, servers = desk.reads(".mcp.json"), load_config(Path("pegboard.toml"), {}).servers
+    answer = desk.runs("init", "--switch", "--from", ".mcp.json", "--yes")
+    assert answer.status == 0, answer.err
+    assert '-  "orders": {' in answer.err
+    assert "s3cret" not in answer.err
+    assert list(json.loads(desk.reads(".mcp.json"))["mcpServers"]) == ["pegboard"]
+    assert desk.reads(".mcp.before-pegboard.json") == before
+    assert desk.reads("pegboard.lock") == "left alone"
+    assert desk.reads("pegboard.toml") == OURS.replace(".mcp.json", ".mcp.before-pegboard.json")
+    now = load_config(Path("pegboard.toml"), {}).servers
+    assert {name: one.command for name, one in now.items()} == {name: one.command for name, one in servers.items()}
+
+
+def test_a_configuration_that_names_a_file_by_a_link_reads_the_backup_beside_the_file(with_files):
+    desk = with_files
+    desk.writes("elsewhere/readme", "")
+    (desk.folder / "elsewhere/link.json").symlink_to(desk.folder / ".mcp.json")
+    desk.writes("pegboard.toml", OURS.replace(".mcp.json", "elsewhere/link.json"))
+    desk.runs("init", "--switch", "--from", ".mcp.json", "--yes")
+    assert "orders" in load_config(Path("pegboard.toml"), {}).servers
+    assert list(json.loads(desk.reads(".mcp.json"))["mcpServers"]) == ["pegboard"]
+
+
+def test_with_json_it_answers_as_any_init(with_files):
+    with_files.writes("pegboard.toml", OURS)
+    answer, shape = with_files.asks("init", "--switch", "--yes"), {**ANSWERS["init"], "servers[]": {}}
+    assert shape_of(answer, shape) == shape
+    assert len(answer["switched"]) == len(answer["sources"]) == 3
+
+
+def test_a_file_with_servers_that_the_configuration_has_not_is_left_alone(with_files):
+    desk = with_files
+    desk.writes("pegboard.toml", '[profiles.me]\nuser = "d"\n')
+    before = desk.reads(".mcp.json")
+    answer = desk.runs("init", "--switch", "--yes")
+    assert (answer.status, "the configuration has no orders" in answer.err) == (2, True)
+    assert "add the file to mcp_config" in answer.err
+    assert desk.reads(".mcp.json") == before
+    program, *arguments = command("orders")
+    servers = f"[servers.other_name]\ncommand = {json.dumps([program, *arguments])}\n"
+    desk.writes("pegboard.toml", f'[profiles.me]\nuser = "d"\n{servers}')
+    toml = desk.reads("pegboard.toml")
+    switched = desk.asks("init", "--switch", "--yes")["switched"]
+    assert [one["file"] for one in switched] == [".mcp.json"]
+    assert desk.reads("pegboard.toml") == toml
+
+
+def test_clients_are_not_pointed_at_a_profile_that_is_not_there(with_files):
+    with_files.writes("pegboard.toml", f"mcp_config = ['{with_files.folder}/.mcp.json']\n")
+    answer = with_files.runs("init", "--switch", "--yes")
+    assert (answer.status, "write [profiles.me]" in answer.err) == (2, True)
+    assert "orders" in with_files.reads(".mcp.json")
+
+
+def test_where_nobody_can_be_asked_nothing_is_switched_and_it_says_so(with_files):
+    with_files.writes("pegboard.toml", OURS)
+    before = with_files.reads(".mcp.json")
+    answer = with_files.runs("init", "--switch", answers="y\n")
+    assert "nobody was there to ask, so no client's file was changed: `pegboard init --switch --yes`" in answer.err
+    assert with_files.reads(".mcp.json") == before
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pegboard.adapters.files import LockFileAt
 from pegboard.core.catalog import Proposal, Reach, Risk
 from pegboard.core.errors import ConfigError, StoreError, UnknownToolError
 from pegboard.engine.proposals import ProposeRule
+from pegboard.service.audit import AuditKind
 from tests.servers import ScriptedToolServer, ScriptedToolServers, tool
 from tests.service.made import system
 
@@ -81,8 +82,43 @@ async def test_check_names_lines_without_template_tool_or_content():
     found = await made.keeper.check()
     assert [(tool_id, problem.split(",")[0]) for tool_id, problem in found.problems] == [
         ("crm.get_order", "has changed since it was locked; the locked content is served"),
-        ("crm.pay", "is locked"),
     ]
+    assert found.gone == ("crm.pay",)
+
+
+async def test_a_removed_line_is_on_the_audit_and_takes_the_tool_and_its_revocation_away():
+    made, crm = await refreshed(tool("pay"), tool("get_order"))
+    await made.keeper.approve(["crm.pay", "crm.get_order"], access="sales", by="tests")
+    crm.lists([tool("get_order")])
+    await made.refresher.refresh()
+    assert [one.target for one in await made.catalog.policies.suspended()] == ["crm.pay"]
+    await made.keeper.remove(["crm.pay"])
+    assert [line.tool for line in made.keeper.show()] == ["crm.get_order"]
+    assert await made.catalog.policies.suspended() == ()
+    assert (await made.keeper.check()).gone == ()
+    last = [one.body async for one in made.audit.events() if one.kind == AuditKind.LOCK_CHANGED][-1]
+    assert last == {"added": {}, "changed": {}, "removed": ["crm.pay"]}
+
+
+async def test_removing_what_is_not_locked_removes_nothing():
+    made, _ = await refreshed(tool("pay"))
+    await made.keeper.approve(["crm.pay"], access="sales", by="tests")
+    with pytest.raises(UnknownToolError):
+        await made.keeper.remove(["crm.pay", "crm.paid"])
+    assert [line.tool for line in made.keeper.show()] == ["crm.pay"]
+
+
+async def test_a_changed_tool_that_is_revoked_is_said_to_be_until_someone_has_looked():
+    made, crm = await refreshed(tool("get_order"), tool("pay"))
+    await made.keeper.approve(["crm.get_order", "crm.pay"], access="sales", by="tests")
+    narrower = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
+    crm.lists([tool("get_order", inputSchema=narrower), tool("pay", description="changed")])
+    await made.refresher.refresh()
+    assert (await made.keeper.check()).problems == (
+        ("crm.get_order", "has changed since it was locked; it is revoked until you have looked"),
+        ("crm.pay", "has changed since it was locked; the locked content is served"),
+    )
+    assert {one.tool_id: one.revoked for one in await made.keeper.drafts()} == {"crm.get_order": True, "crm.pay": False}
 
 
 class Interrupted(LockFileAt):

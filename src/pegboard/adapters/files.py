@@ -39,6 +39,7 @@ MAX_LINES = 2_000_000
 MAX_LISTING_BYTES = 64 * 1024 * 1024
 MAX_LISTINGS = 10_000
 _BOM = b"\xef\xbb\xbf"
+_TASKS = "a file of labelled tasks"
 _RESTORE = "restore it from version control, or remove what is wrong and approve those tools again"
 
 
@@ -155,11 +156,11 @@ def _stamp(found: os.stat_result) -> object:
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
-def read_catalog_file(path: str | os.PathLike[str]) -> CatalogFile:
+def read_catalog_file(path: str | os.PathLike[str], meant: str = "a catalog file of JSON Lines") -> CatalogFile:
     """Read a catalog file: one JSON object a line; blank lines are skipped. Or one JSON document with all tools.
 
     Raises:
-        ConfigError: The file cannot be opened or read.
+        ConfigError: The file cannot be opened or read; the advice is to name what is *meant*.
     """
     name = os.fspath(path)
     tools: list[RawTool] = []
@@ -181,7 +182,7 @@ def read_catalog_file(path: str | os.PathLike[str]) -> CatalogFile:
                 elif found is not None:
                     tools.append(RawTool(where=where, value=found))
     except (OSError, ValueError) as error:
-        raise _unreadable(name, error, "a catalog file of JSON Lines") from error
+        raise _unreadable(name, error, meant) from error
     return CatalogFile(tools=tuple(tools), problems=tuple(problems))
 
 
@@ -193,12 +194,12 @@ def read_fixture_file(path: str | os.PathLike[str]) -> CatalogFile:
     """
     name = os.fspath(path)
     if not name.endswith(".toml"):
-        return read_catalog_file(name)
+        return read_catalog_file(name, _TASKS)
     try:
         with open(name, "rb") as file:
             tasks = tomllib.load(file).get("task", [])
     except (OSError, ValueError) as error:
-        raise _unreadable(name, error, "a file of labelled tasks") from error
+        raise _unreadable(name, error, _TASKS) from error
     if not isinstance(tasks, list):
         raise ConfigError(problem="'task' must be a list of tables", where=name, fix="write each under [[task]]")
     return CatalogFile(

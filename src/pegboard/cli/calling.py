@@ -1,7 +1,7 @@
 """`pegboard call`: run one tool through the gate."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,8 +12,12 @@ from pegboard.cli.naming import nearest
 from pegboard.cli.opening import opened, run
 from pegboard.cli.printing import note, print_json, print_text, say
 from pegboard.core.names import Json, parse_json
+from pegboard.core.times import stamp
 
 if TYPE_CHECKING:
+    from pegboard.config.values import Config
+    from pegboard.core.lock import LockLine
+    from pegboard.engine.verdict import Verdict
     from pegboard.service.answering import CallAnswer
     from pegboard.wiring import System
 
@@ -59,9 +63,8 @@ def call(
         print_json({**answer.to_json(), "operator": _internal(answer)})
     else:
         _show(answer, tool, ids)
-        if answer.verdict.asks is not None and line is not None:
-            held = f"[approvals] in {config.file}, and its line in {config.lock}: {line.risk}, {line.reach}"
-            note((f"operator: held back by {held}", "dim"))
+        for why in _held(answer.verdict, config, line):
+            note((f"operator: {why}", "dim"))
         if answer.approval_id is not None:
             note((f"operator: `pegboard approvals grant {answer.approval_id}`, then the same again", "dim"))
     if str(answer.verdict.kind) in _OUTSIDE:
@@ -78,6 +81,20 @@ def _parsed(arguments: str) -> Json:
 
 async def _known_ids(system: "System") -> list[str]:
     return [one.tool_id for one in (await system.catalog.current()).view.snapshot.entries]
+
+
+def _held(verdict: "Verdict", config: "Config", line: "LockLine | None") -> Iterator[str]:
+    """Say what holds a call back: one like it that may have run, and what an approval is asked for."""
+    from pegboard.engine.approvals import Why
+
+    if (past := verdict.repeats) is not None:
+        window = f"within the {config.limits.repeat_window_s:g} s of [limits] repeat_window_s in {config.file}"
+        known = "and nobody knows how it ended: `pegboard calls list`" if past.unknown else window
+        yield f"the same call was sent at {stamp(past.line.at)}, {known}"
+        yield "where it is meant once more, give it a key of its own (--key), or approve it"
+    reasons = () if verdict.asks is None else verdict.asks.reasons
+    if line is not None and set(reasons) - {Why.REPEAT}:
+        yield f"held back by [approvals] in {config.file}, and its line in {config.lock}: {line.risk}, {line.reach}"
 
 
 def _internal(answer: "CallAnswer") -> Json:

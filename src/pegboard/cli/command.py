@@ -116,7 +116,8 @@ class Commands(Subcommands):
             sys.exit(shell_complete(self, {}, name, variable, asked))
         try:
             _refuse_unreadable(words)
-            with self.make_context(name, words, **extra) as context:
+            # A copy: the parser takes out of its list what it has read.
+            with self.make_context(name, list(words), **extra) as context:
                 found = self.invoke(context)
             sys.stdout.flush()
             status = found if isinstance(found, int) else DONE

@@ -17,8 +17,10 @@ from pegboard.cli.printing import Cell, counted, note, print_json, say, table
 from pegboard.cli.staging import staged
 from pegboard.core.names import digest_bytes
 from pegboard.core.text import one_line
+from pegboard.core.times import stamp
 
 if TYPE_CHECKING:
+    from pegboard.cli.measuring import Stage
     from pegboard.evaluation.measures import Measure, Measured
     from pegboard.evaluation.report import Report
 
@@ -26,6 +28,10 @@ __all__ = ["evaluate"]
 
 _MISSES_SHOWN = 10
 _SLICES_SHOWN = ("category", "risk", "overlap")
+_HOW_TO_READ = (
+    "candidate_recall counts first: a task is given several tools to choose from, so most of them fit no step "
+    "(false_selection_rate), and some even where none fits (no_tool_accuracy): docs/how-to/evaluate.md"
+)
 
 
 @click.command("eval", cls=Command)
@@ -80,6 +86,7 @@ def evaluate(
             of=[digest, split or ""],
         )
         done = run(work.run)
+        made = _made(stage)
         found = report(
             done.tasks,
             done.arms,
@@ -93,12 +100,21 @@ def evaluate(
             baseline=earlier,
         )
     if html is not None:
-        replace_file(html, [page(found).encode()])
+        replace_file(html, [page(found, made).encode()])
     if as_json():
         print_json(found.to_json())
     else:
         _show(found)
     return DONE if found.passed else NO
+
+
+def _made(stage: "Stage") -> str:
+    """Say when and by what a page was made, and as whom a task is asked that does not say."""
+    from importlib.metadata import version
+
+    caller = stage.config.evaluation.principal
+    asked = "" if caller is None else f"; asked as {caller} where a task names nobody"
+    return f"Made {stamp(stage.system.catalog.clock.now())} by Pegboard {version('pegboard')}{asked}."
 
 
 def _ways(said: Sequence[str]) -> tuple[str, ...]:
@@ -157,6 +173,7 @@ def _show_measures(found: "Report") -> None:
         ),
         right=[one.arm.name.upper() for one in found.arms],
     )
+    note((_HOW_TO_READ, "dim"))
     reasons: dict[str, list[str]] = {}
     for measure in MEASURES:
         if all(one.by_slice[EVERYTHING][measure.name].value is None for one in found.arms):

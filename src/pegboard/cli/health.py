@@ -17,11 +17,14 @@ import click
 from pegboard.cli.command import Command, as_json, config_path
 from pegboard.cli.errors import DONE, NO, OUTSIDE, USAGE
 from pegboard.cli.finding import Finding, ok, problem, remark
+from pegboard.cli.lock import GONE
+from pegboard.cli.misnamed import misnamed
 from pegboard.cli.opening import run
 from pegboard.cli.printing import counted, note, print_json, say
 from pegboard.cli.refreshing import fetch
 from pegboard.cli.surroundings import AROUND, issuer, running_gateway
 from pegboard.core.errors import ConfigError, PegboardError
+from pegboard.core.lock import Lock
 from pegboard.core.times import stamp
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from pegboard.wiring import System
 
 __all__ = ["doctor"]
+
+_NO_LOCK = "the lock is not there, and there was one: nothing is granted to anyone"
 
 
 @click.command(cls=Command)
@@ -81,8 +86,13 @@ def _examined(offline: bool) -> Iterable[Finding]:
             yield problem("store", error)
             return
         try:
+            said: set[Finding] = set()
             for name, check in checks:
-                yield from run(partial(_asked, name, check, config, system))
+                for one in run(partial(_asked, name, check, config, system)):
+                    # One cause is said once, by the check that met it first: a broken line of the lock stops several.
+                    if one.level != "problem" or replace(one, check="") not in said:
+                        yield one
+                    said.add(replace(one, check=""))
             if not offline:
                 yield from _servers(system)
                 yield from run(partial(running_gateway, config))
@@ -111,12 +121,26 @@ async def _store(config: "Config", system: "System") -> Iterable[Finding]:
 
 
 async def _lock(config: "Config", system: "System") -> Iterable[Finding]:
-    found = await system.keeper.check()
-    problems = [
-        Finding(check="lock", level="problem", message=f"{tool} {problem}", where=str(config.lock), status=NO)
-        for tool, problem in found.problems
-    ]
-    return problems or [ok("lock", f"{config.lock}: {counted(found.lines, 'line')}, all of what is listed now")]
+    found, where = await system.keeper.check(), str(config.lock)
+    if not config.lock.exists() and await _was_locked(system):
+        fix = "restore it from version control, or a backup"
+        return [Finding(check="lock", level="problem", message=_NO_LOCK, where=where, fix=fix, status=USAGE)]
+    return [
+        *(
+            Finding(check="lock", level="problem", message=f"{tool} {problem}", where=where, status=NO)
+            for tool, problem in found.problems
+        ),
+        *(
+            remark("lock", f"{tool} {GONE}", where, f"if it is gone for good: pegboard lock remove {tool}")
+            for tool in found.gone
+        ),
+    ] or [ok("lock", f"{config.lock}: {counted(found.lines, 'line')}, all of what is listed now")]
+
+
+async def _was_locked(system: "System") -> bool:
+    """Say whether the store has seen a lock with lines."""
+    kept = await system.catalog.policies.documents("lock")
+    return any(digest != Lock.of().digest for digest in kept)
 
 
 async def _lock_alone(config: "Config", system: "System") -> Iterable[Finding]:
@@ -194,6 +218,7 @@ _CHECKS: tuple[tuple[str, _Check], ...] = (
     ("store", _store),
     ("lock", _lock),
     ("index", _index),
+    ("names", misnamed),
     ("halts", _halts),
     ("revoked", _suspended),
     ("listings", _listings),

@@ -1,4 +1,4 @@
-"""`pegboard lock`: what is granted, file in and out, and whether it still fits."""
+"""`pegboard lock`: what is granted, file in and out, lines taken out, and whether it still fits."""
 
 import click
 
@@ -12,7 +12,10 @@ from pegboard.core.errors import ConfigError
 from pegboard.core.lock import Lock, format_lock
 from pegboard.core.names import short
 
-__all__ = ["lock"]
+__all__ = ["GONE", "lock"]
+
+# What is said of a tool that has gone away, in front of the command that takes its line out.
+GONE = "is locked, and no server lists it"
 
 
 @click.group(cls=Subcommands)
@@ -92,6 +95,26 @@ def import_lock(file: str) -> int:
 
 
 @lock.command()
+@click.argument("tools", metavar="TOOL...", nargs=-1, required=True)
+def remove(tools: tuple[str, ...]) -> int:
+    """Take the line of each TOOL out of the lock.
+
+    Nobody has it from the next request on. A tool that a server still lists waits for review then, as a new one.
+    """
+    with opened() as (_, system):
+        lines = system.keeper.show().lines
+        # A tool that has gone away is in no catalog that could say what answers to `namespace/name`.
+        chosen = list(dict.fromkeys(tool if tool in lines else tool.replace("/", ".") for tool in tools))
+        run(lambda: system.keeper.remove(chosen))
+    if as_json():
+        print_json({"removed": chosen})
+    else:
+        for tool in chosen:
+            say(("removed", "yellow"), tool)
+    return DONE
+
+
+@lock.command()
 def check() -> int:
     """Compare the lock with templates and servers.
 
@@ -99,15 +122,16 @@ def check() -> int:
     """
     with opened() as (_, system):
         found = run(system.keeper.check)
+    gone = [(tool, f"{GONE}; if it is gone for good: `pegboard lock remove {tool}`") for tool in found.gone]
+    problems = sorted([*found.problems, *gone])
     if as_json():
-        problems = [{"tool": tool, "problem": problem} for tool, problem in found.problems]
-        print_json({"total": found.lines, "problems": problems})
+        print_json({"total": found.lines, "problems": [{"tool": tool, "problem": text} for tool, text in problems]})
     else:
-        for tool, problem in found.problems:
-            say((tool, "bold"), problem)
-        good = ("all good", "green") if not found.problems else (counted(len(found.problems), "problem"), "yellow")
+        for tool, text in problems:
+            say((tool, "bold"), text)
+        good = ("all good", "green") if not problems else (counted(len(problems), "problem"), "yellow")
         say(f"{counted(found.lines, 'line')}:", good)
-    return NO if found.problems else DONE
+    return NO if problems else DONE
 
 
 def _check_templates(new: Lock, templates: frozenset[str]) -> None:

@@ -75,6 +75,8 @@ def show(tool: str) -> int:
 
     An approval that follows is of what was shown: where the server changes it in between, the approval is refused.
     """
+    from pegboard.service.drafts import changed
+
     with opened() as (_, system):
         draft = run(lambda: _draft(system, tool))
         run(lambda: system.keeper.shown(draft, operator_name()))
@@ -82,7 +84,7 @@ def show(tool: str) -> int:
     if as_json():
         print_json({"draft": draft.to_json(), "changes": [one.to_json() for one in changes]})
         return DONE
-    kind = "changed since it was locked; the locked content is served" if draft.waiting.changed else "new"
+    kind = changed(revoked=draft.revoked) if draft.waiting.changed else "new"
     say((draft.tool_id, "bold"), (f"({kind}; from server {draft.waiting.live.source_server})", "dim"))
     for reason in draft.waiting.reasons:
         say(("waits", "yellow"), reason)

@@ -173,19 +173,27 @@ def _row(one: "Candidate", published: "Published") -> tuple[Cell, ...]:
     return rank, (one.tool.tool_id, "bold"), str(one.why), "" if line is None else str(line.risk), f"{one.tokens:,}"
 
 
-def _show_operator(selection: "Selection", operator: dict[str, Json], published: "Published") -> None:
+def _show_operator(selection: "Selection", operator: Mapping[str, Any], published: "Published") -> None:
     """Tell the operator, apart from the answer, what the caller must not learn."""
     ids = [one.tool_id for one in published.view.snapshot.entries]
     for tool in selection.missing:
         if tool not in ids:
             _suggest(tool, ids)
+    if ids and not operator["all_eligible"]["tools"]:
+        why = "`pegboard explain`, asked the same, says what removed them"
+        note((f"operator: none of {counted(len(ids), 'tool')} is eligible for this caller: {why}", "dim"))
     if operator["waiting"]:
         note((f"operator: {counted(published.waiting, 'tool')} waiting for review: {operator['fix']}", "dim"))
     elif operator["fix"]:
         note((f"operator: nothing is in the catalog yet: {operator['fix']}", "dim"))
 
 
+_PLACES = "0 is the best by that channel, -1 the next"
+
+
 def _show_explanation(found: "Explanation", published: "Published") -> None:
+    from pegboard.retrieval.fusion import FEWEST_FOR_DEVIATIONS
+
     say("outcome", (f"{found.outcome};", "bold"), f"{found.eligible:,} of {found.total:,} tools are eligible")
     removed = [(str(reason), f"{count:,}") for reason, count in found.removed_by.items() if count]
     if removed:
@@ -214,6 +222,10 @@ def _show_explanation(found: "Explanation", published: "Published") -> None:
             ),
             right=("RANK", "SCORE", *(part.upper() for part in parts)),
         )
+        if found.eligible < FEWEST_FOR_DEVIATIONS:
+            note(
+                (f"scores count places, since fewer than {FEWEST_FOR_DEVIATIONS} tools are eligible: {_PLACES}", "dim")
+            )
 
 
 def _suggest(tool: str, ids: list[str]) -> None:

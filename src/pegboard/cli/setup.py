@@ -6,45 +6,48 @@ can be run again.
 """
 
 import json
-import os
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from pegboard.adapters.durable import replace_file
-from pegboard.cli.clients import PLACES, existing
 from pegboard.cli.command import Command, as_json, config_path
 from pegboard.cli.errors import DONE, OUTSIDE
 from pegboard.cli.opening import opened, operator_name, run
 from pegboard.cli.printing import counted, note, print_json, say
 from pegboard.cli.refreshing import fetch, show_servers
-from pegboard.cli.switching import backup_of, differences, is_pegboard, keep, switch
+from pegboard.cli.replacing import anybody, confirmed, replaced, replaced_behind
+from pegboard.cli.sources import Source, sources_of
 from pegboard.core.catalog import Reach, Risk
 from pegboard.core.errors import ConfigError
 from pegboard.core.names import Json
 
 if TYPE_CHECKING:
-    from pegboard.config.mcp_servers import McpServersFile
     from pegboard.service.drafts import Draft
     from pegboard.service.refresher import RefreshReport
 
 __all__ = ["init"]
 
-_MARKS = {"+": "green", "-": "red", "@": "cyan"}
-_TRY = 'pegboard select "what you want done" --as me'
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Source:
-    """One client's file, and the names of its servers."""
-
-    client: str
-    path: Path
-    servers: tuple[str, ...]
+# What to try, and what for.
+_TRY = (
+    ('pegboard select "what you want done" --as me', "# what a model would be given"),
+    ("pegboard lock show", "# what is granted"),
+    ("pegboard review", "# when a server brings something new"),
+)
+# What `init` answers where the catalog is left as it is.
+_NOTHING: dict[str, Json] = {
+    "catalog_version": None,
+    "published": False,
+    "servers": [],
+    "tools": 0,
+    "ask_before": 0,
+    "locked": 0,
+    "fix": None,
+}
 
 
 @click.command(cls=Command)
@@ -58,16 +61,12 @@ def init(files: tuple[str, ...], yes: bool, switching: bool) -> int:
 
     Reads the servers of Claude Code, Claude Desktop, Cursor, VS Code and Codex. Writes pegboard.toml, lists the
     servers, drafts a lock line for each tool, and writes pegboard.lock after one question. Changes no file of theirs
-    but with --switch, after a diff and a backup.
+    but with --switch, after a diff and a backup; that may be done later too, beside the configuration that is there.
     """
     target = Path(config_path())
     if target.exists():
-        raise ConfigError(
-            problem="there is a configuration already; nothing was changed",
-            where=str(target),
-            fix="`pegboard refresh` lists its servers again; for another catalog run `init` in another folder",
-        )
-    sources = _sources(files, target.parent)
+        return _init_again(target, files, yes, switching)
+    sources = sources_of(files, target.parent)
     if not as_json():
         for source in sources:
             note((f"{source.client}:", "dim"), str(source.path), (counted(len(source.servers), "server"), "dim"))
@@ -84,81 +83,48 @@ def init(files: tuple[str, ...], yes: bool, switching: bool) -> int:
     except BaseException:
         target.unlink(missing_ok=True)
         raise
-    switched = _switched(target, sources, yes) if switching and agreed else {}
+    switched = replaced(target, sources, yes, partial(_read_from, sources, target)) if switching and agreed else {}
     if as_json():
-        moved: list[Json] = [{"file": str(path), "backup": str(backup)} for path, backup in switched.items()]
-        print_json({**_answer(target, sources, report, drafts, agreed), "switched": moved})
+        print_json({**_answer(target, sources, report, drafts, agreed), "switched": _moved(switched)})
     else:
         _tell(target, drafts, agreed)
+        if switching and not agreed:
+            note("no client's file was changed; `pegboard init --switch` does it once tools are locked")
     return OUTSIDE if report.failed else DONE
 
 
-def _switched(target: Path, sources: Sequence[_Source], yes: bool) -> dict[Path, Path]:
-    """Put Pegboard into the clients' files, as far as a person agrees; return each file with its backup.
-
-    The servers are read from the backups from then on, so these are written first.
-
-    Raises:
-        ConfigError: A backup is there already; nothing has changed then.
-    """
-    if not as_json():
-        for source in sources:
-            for line in differences(source.path, target):
-                note((line, _MARKS.get(line[:1], "")))
-    if not (yes or _confirmed(f"Change {counted(len(sources), 'file')} so? A backup stays beside each.")):
-        return {}
-    if there := [backup_of(source.path) for source in sources if backup_of(source.path).exists()]:
-        raise ConfigError("there is a backup already; no file was changed", str(there[0]), "move it away")
-    backups = {source.path: keep(source.path) for source in sources}
-    moved = [replace(source, path=backups[source.path]) for source in sources]
-    replace_file(str(target), [_toml(moved, target.parent).encode()])
-    for source in sources:
-        switch(source.path, target)
-    return backups
-
-
-def _sources(files: Sequence[str], folder: Path) -> list[_Source]:
-    """Read the named files, or those that are found; an empty one among the latter is left out.
-
-    Raises:
-        ConfigError: A named file cannot be read, or no server is found anywhere.
-    """
-    from pegboard.config.mcp_servers import read_mcp_servers
-
-    if files:
-        found = [("named", Path(file).expanduser(), True) for file in files]
-    else:
-        found = [(client, path, False) for client, path in existing(folder, os.environ)]
-    sources: list[_Source] = []
-    for client, path, must in found:
-        try:
-            read: McpServersFile = read_mcp_servers(path, os.environ)
-        except ConfigError as error:
-            if must:
-                raise
-            _remark(f"{client}: {path} is left out: {error}")
-            continue
-        for notice in read.notices:
-            _remark(str(notice))
-        if any(is_pegboard(one.command, one.url) for one in read.servers.values()):
-            _remark(f"{client}: {path} is left out: it has Pegboard in it already")
-        elif read.servers:
-            sources.append(_Source(client=client, path=path, servers=tuple(read.servers)))
-    if not sources:
+def _init_again(target: Path, files: tuple[str, ...], yes: bool, switching: bool) -> int:
+    """Put Pegboard into the clients' files, which needs no new configuration; refuse all else."""
+    if not switching:
         raise ConfigError(
-            problem="no MCP server was found",
-            where=", ".join(files) or ", ".join(place for _, place in PLACES),
-            fix="name the file that holds your servers: `pegboard init --from FILE`",
+            problem="there is a configuration already; nothing was changed",
+            where=str(target),
+            fix="`pegboard refresh` lists its servers again, `pegboard classify --apply` locks what was not, `pegboard "
+            "init --switch` puts Pegboard into clients' files; for another catalog run `init` in another folder",
         )
-    return sources
+    sources, switched = replaced_behind(target, files, yes)
+    if as_json():
+        print_json({**_NOTHING, "config": str(target), "sources": _named(sources), "switched": _moved(switched)})
+    for path, backup in switched.items():
+        if not as_json():
+            say(("switched", "green"), str(path), (f"what stood there is in {backup}", "dim"))
+    return DONE
 
 
-def _remark(text: str) -> None:
-    if not as_json():
-        note((text, "dim"))
+def _moved(switched: Mapping[Path, Path]) -> list[Json]:
+    return [{"file": str(path), "backup": str(backup)} for path, backup in switched.items()]
 
 
-def _toml(sources: Sequence[_Source], folder: Path) -> str:
+def _named(sources: Sequence[Source]) -> list[Json]:
+    return [{"client": one.client, "file": str(one.path), "servers": list(one.servers)} for one in sources]
+
+
+def _read_from(sources: Sequence[Source], target: Path, backups: Mapping[Path, Path]) -> str:
+    """Write the configuration again, which reads its servers from the backups."""
+    return _toml([replace(source, path=backups[source.path]) for source in sources], target.parent)
+
+
+def _toml(sources: Sequence[Source], folder: Path) -> str:
     """Write the configuration: everything that `init` decided, to be read and changed by a person."""
     servers = sorted({server for source in sources for server in source.servers})
     files = ", ".join(_quoted(_from(folder, source.path)) for source in sources)
@@ -206,14 +172,10 @@ def _asks(draft: "Draft") -> bool:
 def _agreed(drafts: Sequence["Draft"]) -> bool:
     """Ask the one question, where there is someone to ask."""
     asking = sum(map(_asks, drafts))
-    return _confirmed(
+    return confirmed(
         f"Let profile `me` (this machine, development) use {_these(len(drafts))}, "
         f"and ask before the {asking:,} that are not clearly reads?"
     )
-
-
-def _confirmed(question: str) -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty() and click.confirm(question, err=True)
 
 
 def _these(count: int) -> str:
@@ -221,11 +183,11 @@ def _these(count: int) -> str:
 
 
 def _answer(
-    target: Path, sources: Sequence[_Source], report: "RefreshReport", drafts: Sequence["Draft"], agreed: bool
+    target: Path, sources: Sequence[Source], report: "RefreshReport", drafts: Sequence["Draft"], agreed: bool
 ) -> dict[str, Json]:
     return {
         "config": str(target),
-        "sources": [{"client": one.client, "file": str(one.path), "servers": list(one.servers)} for one in sources],
+        "sources": _named(sources),
         **report.to_json(),
         "tools": len(drafts),
         "ask_before": sum(map(_asks, drafts)),
@@ -245,9 +207,11 @@ def _tell(target: Path, drafts: Sequence["Draft"], agreed: bool) -> None:
                 (f"{asking:,} of them run only after `pegboard approvals grant`:", "yellow"),
                 f"[approvals] in {target} says which",
             )
-        note("Try:", (_TRY, "bold"))
-        note("     ", ("pegboard lock show", "bold"))
-        note("     ", ("pegboard review", "bold"), ("when a server brings something new", "dim"))
+        for start, (command, purpose) in zip(("Try:", "", ""), _TRY, strict=True):
+            note(f"{start:5}", (f"{command:46}", "bold"), (purpose, "dim"))
     else:
-        say((f"{counted(len(drafts), 'tool')} in the catalog, none locked:", "yellow"), "nobody can use one yet")
+        why = "nobody can use one yet" if anybody() else "nobody was there to ask, so nobody can use one yet"
+        say((f"{counted(len(drafts), 'tool')} in the catalog, none locked:", "yellow"), why)
         note("`pegboard classify` shows what each would be locked as; `pegboard classify --apply` locks them so")
+        if not anybody():
+            note("`pegboard init --yes` would have answered every question with yes")

@@ -4,13 +4,14 @@ that callers share.
 
 import os
 from collections.abc import Awaitable, Callable, Iterable
-from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from pegboard.cli.clients import existing
 from pegboard.cli.errors import OUTSIDE
 from pegboard.cli.finding import Finding, ok, remark
 from pegboard.cli.serving import admits
+from pegboard.cli.switching import address
 from pegboard.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -34,16 +35,16 @@ async def _clients(config: "Config", _: "System") -> Iterable[Finding]:
     """Name the clients whose files lead past the gate to servers that stand behind it."""
     from pegboard.config.mcp_servers import read_mcp_servers
 
-    behind = {_address(one): name for name, one in config.servers.items() if one.problem is None}
+    behind = {address(one): name for name, one in config.servers.items() if one.problem is None}
     found = []
     for client, path in existing(config.file.parent, os.environ):
         try:
             theirs = read_mcp_servers(path, os.environ).servers.values()
         except ConfigError:
             continue  # what cannot be read leads nowhere
-        past = sorted({behind[_address(one)] for one in theirs if _address(one) in behind})
+        past = sorted({behind[address(one)] for one in theirs if address(one) in behind})
         if past:
-            fix = "take them out of that file and put Pegboard in: `pegboard init --switch` does both"
+            fix = f"`pegboard init --switch --from {quote(str(path))}` puts Pegboard in their place"
             message = f"{client} reaches {', '.join(past)} by itself: such calls pass no gate"
             found.append(remark("clients", message, str(path), fix))
     return found or [ok("clients", "no client's file leads past Pegboard")]
@@ -96,12 +97,6 @@ async def issuer(config: "Config", system: "System") -> Iterable[Finding]:
     fix = "correct [identity.jwt] or [identity.introspection], or see why the issuer cannot be reached from here"
     where = str(config.file)
     return [Finding(check="tokens", level="problem", message=message, where=where, fix=fix, status=OUTSIDE)]
-
-
-def _address(server: "ServerConfig") -> tuple[object, ...]:
-    """Return what is reached: the same program, found by any path, with the same words; or the same address."""
-    command = server.command
-    return (server.url, None) if command is None else (Path(command[0]).name, command[1:])
 
 
 def _has_credential(server: "ServerConfig") -> bool:

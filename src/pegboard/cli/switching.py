@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomlkit
 
@@ -18,8 +18,13 @@ from pegboard.config.client_files import read_table, without_comments
 from pegboard.config.reading import read_text
 from pegboard.core.errors import ConfigError
 
-__all__ = ["backup_of", "differences", "is_pegboard", "keep", "switch"]
+if TYPE_CHECKING:
+    from pegboard.config.values import ServerConfig
 
+__all__ = ["PROFILE", "address", "backup_of", "differences", "is_pegboard", "keep", "switch"]
+
+# As whom a client's Pegboard serves: the profile that `init` writes.
+PROFILE = "me"
 _NAME = "pegboard"
 _MASKED = ("env", "headers")
 
@@ -33,6 +38,12 @@ def is_pegboard(command: tuple[str, ...] | None, url: str | None) -> bool:
     """Say whether a server is a Pegboard: one that is put behind another would be asked about itself."""
     words = command or ()
     return ("serve" in words and any(Path(word).stem == _NAME for word in words)) or (url or "").endswith(":8700/mcp")
+
+
+def address(server: "ServerConfig") -> tuple[object, ...]:
+    """Return what is reached: the same program, found by any path, with the same words; or the same address."""
+    command = server.command
+    return (server.url, None) if command is None else (Path(command[0]).name, command[1:])
 
 
 def differences(path: Path, config: Path) -> Iterator[str]:
@@ -87,7 +98,7 @@ def _switched(path: Path, key: str, servers: Mapping[str, Any]) -> str:
 
 def _entry(config: Path, key: str) -> dict[str, Any]:
     """Return the entry that starts this Pegboard, as the same program that runs now."""
-    arguments = ["-m", "pegboard", "--config", str(config.absolute()), "serve", "--stdio", "--as", "me"]
+    arguments = ["-m", "pegboard", "--config", str(config.absolute()), "serve", "--stdio", "--as", PROFILE]
     entry: dict[str, Any] = {"command": sys.executable, "args": arguments}
     return {"type": "stdio", **entry} if key == "servers" else entry
 

@@ -77,7 +77,7 @@ def list_traces(limit: int, **filters: Any) -> int:
         )
     else:
         asked = any(value is not None for value in filters.values())
-        note("there is no such trace" if asked else "there are no traces yet: `pegboard select` leaves one")
+        note("no trace matches" if asked else "there are no traces yet: `pegboard select` leaves one")
     return DONE
 
 

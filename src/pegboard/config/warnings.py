@@ -12,7 +12,8 @@ from pegboard.core.policy import DIMENSION_OF
 
 __all__ = ["warnings_of"]
 
-# Which dimension a field of an access template states.
+# Which words of a caller each field of an access template asks for.
+_WORDS = {"scopes": "required_scopes", "roles": "required_roles", "flags": "required_flags"}
 
 
 def warnings_of(config: Config) -> tuple[Notice, ...]:
@@ -66,12 +67,24 @@ def _unapproved_namespaces(config: Config) -> Iterator[Notice]:
             yield _notice(config, ("profiles", name, "approved_namespaces"), problem)
 
 
+def _unasked_words(config: Config) -> Iterator[Notice]:
+    for field, asked in _WORDS.items():
+        known = frozenset(word for template in config.access.values() for word in getattr(template, asked) or ())
+        for name, profile in config.profiles.items():
+            for word in sorted(getattr(profile, field) - known):
+                # A Cedar policy may ask for it as well, in whatever way.
+                if known and not any(f'"{word}"' in text for text in config.policies.values()):
+                    problem = f"has {word!r}, which no access template asks for; {nearest(word, known)}"
+                    yield _notice(config, ("profiles", name, field), problem)
+
+
 _QUESTIONS: tuple[Callable[[Config], Iterator[Notice]], ...] = (
     _silent_templates,
     _unknown_templates,
     _shared_namespaces,
     _unknown_servers,
     _unapproved_namespaces,
+    _unasked_words,
 )
 
 

@@ -18,7 +18,7 @@ from pegboard.engine.proposals import proposed
 from pegboard.engine.refresh import GONE, alarm
 from pegboard.engine.trust import FOLLOW
 from pegboard.service.audit import AuditKind
-from pegboard.service.drafts import Draft, LockCheck
+from pegboard.service.drafts import Draft, LockCheck, changed, line_of
 from pegboard.service.published import Catalog, rejection
 
 __all__ = ["LockKeeper"]
@@ -33,8 +33,9 @@ class LockKeeper:
     async def drafts(self) -> tuple[Draft, ...]:
         """Return what waits for a person and was not rejected, each with the line that is proposed for it."""
         lock = self._catalog.lock_file.read()
-        waiting = await self._catalog.pending()
-        return tuple([self._draft(one, lock) for one in waiting if not await self._rejected(one.live)])
+        waiting, revoked = await self._catalog.pending(), await self._revoked()
+        drafts = [self._draft(one, lock) for one in waiting if not await self._rejected(one.live)]
+        return tuple(replace(one, revoked=one.tool_id in revoked) for one in drafts)
 
     async def classify(self, *, apply: bool, by: str) -> tuple[tuple[Draft, ...], tuple[Draft, ...]]:
         """Sort the new tools into those whose proposal is complete and those that need a review.
@@ -147,6 +148,21 @@ class LockKeeper:
         """Return the lock as it is."""
         return self._catalog.lock_file.read()
 
+    async def remove(self, tools: Sequence[str]) -> None:
+        """Take the lines of *tools* out of the lock: nobody has them from the next request on.
+
+        Raises:
+            UnknownToolError: One of them is not locked; nothing is removed then.
+        """
+        lock = self._catalog.lock_file.read()
+        for tool in tools:
+            if tool not in lock.lines:
+                raise UnknownToolError(tool_id=tool, fix="`pegboard lock show` names the tools that are locked")
+        await self._write(lock, lock.without(tools))
+        # What is locked no more needs no revocation; a refresh would lift it too.
+        await self._lift(tools)
+        await self._catalog.current()
+
     async def replace(self, lock: Lock) -> None:
         """Put another lock in place of the present one; every line names its own approver."""
         await self._write(self._catalog.lock_file.read(), lock)
@@ -155,19 +171,17 @@ class LockKeeper:
         """Compare the lock with the templates and with what the servers list."""
         lock = self._catalog.lock_file.read()
         live = {entry.tool_id: entry for entries in (await self._catalog.live()).values() for entry in entries}
-        problems = []
+        revoked, problems, gone = await self._revoked(), [], []
         for line in lock:
             if line.access not in self._templates:
                 problems.append((line.tool, f"names the access template {line.access!r}, which does not exist"))
             if line.tool not in live:
-                problems.append(
-                    (line.tool, "is locked, and no server lists it; remove its line if it is gone for good")
-                )
+                gone.append(line.tool)
             elif not line.is_of(live[line.tool].source_server):
                 problems.append((line.tool, f"was locked as a tool of {line.server!r}, and another server lists it"))
             elif live[line.tool].schema_hash != line.hash:
-                problems.append((line.tool, "has changed since it was locked; the locked content is served"))
-        return LockCheck(lines=len(lock), problems=tuple(problems))
+                problems.append((line.tool, f"has {changed(revoked=line.tool in revoked)}"))
+        return LockCheck(lines=len(lock), problems=tuple(problems), gone=tuple(gone))
 
     async def alarms(self) -> tuple[str, ...]:
         """Say of which servers too many locked tools are gone, as refreshes have found them."""
@@ -199,19 +213,25 @@ class LockKeeper:
         assert one.reach is not None
         return Draft(waiting=waiting, access=one.access, risk=one.risk, reach=one.reach, flow=one.flow or frozenset())
 
+    async def _revoked(self) -> frozenset[str]:
+        """Name what refreshes have taken from everyone."""
+        return frozenset(one.target for one in await self._catalog.policies.suspended())
+
     async def _rejected(self, entry: CatalogEntry) -> bool:
         return await self._catalog.policies.document("rejected", _rejection(entry)) is not None
 
     async def _grant(self, drafts: Iterable[Draft], by: str) -> tuple[LockLine, ...]:
-        lines = tuple(self._line(draft, by, self._now()) for draft in drafts)
+        lines = tuple(line_of(draft, self._templates, by=by, at=self._now()) for draft in drafts)
         before = self._catalog.lock_file.read()
         await self._write(before, before.granting(lines))
-        suspended = {one.target for one in await self._catalog.policies.suspended()}
-        if lifted := suspended.intersection(line.tool for line in lines):
-            # What a person has agreed to is no suspect any more.
-            await self._catalog.policies.suspend((), lifted=lifted)
+        # What a person has agreed to is no suspect any more.
+        await self._lift(line.tool for line in lines)
         await self._catalog.current()
         return lines
+
+    async def _lift(self, tools: Iterable[str]) -> None:
+        if lifted := (await self._revoked()).intersection(tools):
+            await self._catalog.policies.suspend((), lifted=lifted)
 
     async def _check_seen(self, draft: Draft, seen: str | None, by: str) -> None:
         """Refuse to lock another content than the one that is meant.
@@ -245,33 +265,6 @@ class LockKeeper:
             changed={tool: lock.lines[tool].by for tool in differing if tool in lock.lines and tool in before.lines},
             removed=[tool for tool in differing if tool not in lock.lines],
         )
-
-    def _line(self, draft: Draft, by: str, at: str) -> LockLine:
-        if draft.access is None:
-            raise ConfigError(
-                problem=f"no access template is proposed for {draft.tool_id!r}",
-                fix="name one with --access",
-            )
-        if draft.access not in self._templates:
-            raise ConfigError(
-                problem=f"there is no access template {draft.access!r}",
-                where="[access] in pegboard.toml",
-                fix=f"use one of: {', '.join(sorted(self._templates)) or '(none is configured)'}",
-            )
-        try:
-            return LockLine(
-                tool=draft.tool_id,
-                hash=draft.waiting.live.schema_hash,
-                access=draft.access,
-                risk=draft.risk,
-                reach=draft.reach,
-                flow=draft.flow,
-                by=by,
-                at=at,
-                server=draft.waiting.live.source_server,
-            )
-        except ValueError as error:
-            raise ConfigError(problem=f"{draft.tool_id}: {error}", fix="approve it with --risk write") from None
 
 
 def _known(tool: str, known: dict[str, Draft]) -> Draft:
