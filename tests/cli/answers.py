@@ -54,6 +54,7 @@ ANSWERS: dict[str, Shape] = {
     "lock show": {**_keys("digest"), "lines[]": LINE},
     "lock export": _keys("exported", "file"),
     "lock import": _keys("imported", "added", "changed", "removed"),
+    "lock remove": _keys("removed"),
     "lock check": {**_keys("total"), "problems[]": _keys("tool", "problem")},
     "catalog list": {**_keys("catalog_version", "total"), "tools[]": ENTRY},
     "catalog show": {**ENTRY, **_keys("input_schema", "output_schema")},

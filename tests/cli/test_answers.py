@@ -3,6 +3,7 @@
 import pytest
 
 from tests.cli.answers import ANSWERS, ERROR, shape_of
+from tests.cli.desk import CRM, listing, tool
 
 REFUND = ("give Dana her money back", "--as", "sam")
 COMMANDS = (
@@ -18,6 +19,7 @@ COMMANDS = (
     ("lock show", ("lock", "show")),
     ("lock export", ("lock", "export", "copy.lock")),
     ("lock import", ("lock", "import", "pegboard.lock")),
+    ("lock remove", ("lock", "remove", "crm/cancel_order")),
     ("lock check", ("lock", "check")),
     ("catalog list", ("catalog", "list")),
     ("catalog show", ("catalog", "show", "billing.create_refund")),
@@ -104,6 +106,19 @@ def test_what_waits_is_told_to_the_operator_beside_the_answer(busy):
     assert "waiting" not in answer.out
 
 
+def test_where_nothing_is_eligible_the_operator_is_told_and_the_answer_does_not_say_it(stocked):
+    toml = stocked.reads("pegboard.toml")
+    stocked.writes("pegboard.toml", toml.replace('user = "sam"\nscopes = ["crm"]', 'user = "sam"\nscopes = ["crn"]'))
+    answer = stocked.runs("select", *REFUND)
+    assert "operator: none of 4 tools is eligible for this caller: `pegboard explain`" in answer.err
+    assert "eligible for" not in answer.out
+    assert "none of 4 tools" not in stocked.runs("select", "refund", "--as", "dana").err
+    doctor = stocked.asks("doctor", "--offline")["findings"]
+    assert [one["message"] for one in doctor if "crn" in one["message"]] == [
+        "has 'crn', which no access template asks for; did you mean 'crm'?"
+    ]
+
+
 def test_a_required_tool_that_is_not_there_is_missing_and_the_nearest_is_named(stocked):
     answer = stocked.runs("select", *REFUND, "--require", "billing.create_refnd")
     assert answer.status == 0
@@ -115,6 +130,16 @@ def test_a_trace_shows_people_the_time_that_the_list_shows(busy):
     listed = busy.asks("traces", "list")["traces"][0]
     assert f'"at": "{listed["at"]}"' in busy.runs("traces", "show", listed["trace_id"]).out
     assert isinstance(busy.asks("traces", "show", listed["trace_id"])["at"], float)
+
+
+def test_explain_says_where_its_scores_are_places(stocked):
+    assert "scores count places, since fewer than 10 tools are eligible" in stocked.runs("explain", *REFUND).err
+    more = [tool(f"get_part_{number}", "Read one part of an order.") for number in range(6)]
+    stocked.writes("listings/crm.json", listing("crm", [*CRM, *more]))
+    stocked.runs("catalog", "import", "listings", "--approve", "crm")
+    answer = stocked.runs("explain", *REFUND)
+    assert "10 of 10 tools are eligible" in answer.out
+    assert "places" not in answer.err
 
 
 def test_explain_says_outcome_and_counts_in_words(stocked):

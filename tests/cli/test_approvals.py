@@ -1,10 +1,19 @@
 """`pegboard approvals`, the call that waits for one, and halts that end by themselves."""
 
+import json
+import re
+import sqlite3
+import sys
+from contextlib import closing
+
 import pytest
 
 from pegboard.cli import approvals as module
 from pegboard.service.approver import STATES
+from tests.adapters.sessions import SERVER
 from tests.cli.answers import ANSWERS, shape_of
+from tests.cli.desk import CONFIG as CRM_CONFIG
+from tests.servers import tool
 
 CANCEL = ("call", "crm.cancel_order", "--args", '{"order_id": "o1"}')
 CONFIG = """
@@ -89,6 +98,45 @@ def test_a_call_says_which_command_grants_it(waiting):
     told = desk.runs(*CANCEL, "--as", "bot").err
     assert f"`pegboard approvals grant {answer['approval_id']}`" in told
     assert "held back by [approvals] in pegboard.toml, and its line in pegboard.lock: destructive, bounded" in told
+
+
+@pytest.fixture
+def sent(empty):
+    """A desk at which sam's call of crm.close_case, a write, was just sent to a real server, and its words."""
+    script = json.dumps({"pages": [[tool("close_case", description="Close a case.")]]})
+    config = f"{CRM_CONFIG}[servers.crm]\ncommand = {json.dumps([sys.executable, SERVER, script])}\n"
+    rule = '[[servers.crm.propose]]\nmatch = "*"\naccess = "crm"\nrisk = "write"\nreach = "bounded"\n'
+    empty.writes("pegboard.toml", f"{config}{rule}[limits]\nrepeat_window_s = 90\n")
+    empty.runs("refresh")
+    empty.runs("classify", "--apply")
+    call = ("call", "crm.close_case", "--as", "sam")
+    assert empty.runs(*call).status == 0
+    return empty, call
+
+
+def told_of(desk, call):
+    return [line for line in desk.runs(*call).err.splitlines() if line.startswith("operator: ")]
+
+
+def test_a_repeat_is_told_with_when_the_call_was_sent_and_how_to_go_on(sent):
+    first, second, third = told_of(*sent)
+    window = "within the 90 s of [limits] repeat_window_s in pegboard.toml"
+    assert re.fullmatch(r"operator: the same call was sent at \d{4}-\d\d-\d\dT[\d:]+Z, (.*)", first)[1] == window
+    assert second == "operator: where it is meant once more, give it a key of its own (--key), or approve it"
+    assert "pegboard approvals grant" in third
+
+
+def test_a_repeat_that_needs_an_approval_anyway_is_told_both(sent):
+    desk, call = sent
+    desk.writes("pegboard.toml", desk.reads("pegboard.toml") + '[approvals]\nrisk = ["write"]\n')
+    assert "held back by [approvals] in pegboard.toml" in told_of(desk, call)[2]
+
+
+def test_a_repeat_of_what_may_have_run_says_where_that_is_settled(sent):
+    desk, call = sent
+    with closing(sqlite3.connect("pegboard.db")) as file, file:
+        file.execute("UPDATE ledger SET ended = 'outcome_unknown'")
+    assert told_of(desk, call)[0].endswith("Z, and nobody knows how it ended: `pegboard calls list`")
 
 
 def test_one_key_is_for_one_call(stocked):

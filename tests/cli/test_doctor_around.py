@@ -27,6 +27,7 @@ def test_a_client_that_reaches_a_server_behind_the_gate_is_named_with_its_file(d
     cursor, code = said(desk, "clients")
     assert (cursor["level"], cursor["message"][:41]) == ("note", "Cursor, this project reaches crm by itsel")
     assert cursor["where"].endswith(".cursor/mcp.json")
+    assert cursor["fix"] == f"`pegboard init --switch --from {cursor['where']}` puts Pegboard in their place"
     assert code["message"].startswith("VS Code, this project reaches mail by itself")
 
 

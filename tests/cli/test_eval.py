@@ -1,5 +1,7 @@
 """`pegboard eval`: arms side by side, judged by thresholds and an earlier report, and what ends it early."""
 
+import re
+
 import pytest
 
 from tests.cli.answers import ANSWERS, shape_of
@@ -88,9 +90,21 @@ def test_a_sweep_that_means_nothing_is_refused(labelled, said):
 
 
 def test_the_page_is_written_beside_the_answer(labelled):
+    labelled.writes("pegboard.toml", labelled.reads("pegboard.toml") + '[evaluation]\nprincipal = "sam"\n')
     answer = labelled.runs("eval", "tasks.jsonl", "--html", "report.html")
     assert answer.status == 0
-    assert labelled.reads("report.html").startswith("<!doctype html>")
+    shown = labelled.reads("report.html")
+    assert shown.startswith("<!doctype html>")
+    assert re.search(
+        r"Made \d{4}-\d\d-\d\dT[\d:]+Z by Pegboard \d[^ ;]*; asked as sam where a task names nobody\.", shown
+    )
+
+
+def test_the_printed_report_says_how_to_read_it_beside_the_answer(labelled):
+    answer = labelled.runs("eval", "tasks.jsonl", "--arm", "dynamic")
+    assert "candidate_recall counts first" in answer.err
+    assert "docs/how-to/evaluate.md" in answer.err
+    assert "counts first" not in answer.out
 
 
 def test_a_catalog_file_is_evaluated_without_a_deployment(empty):

@@ -47,6 +47,8 @@ def test_a_changed_server_is_shown_step_by_step_and_then_for_good(live):
 
     named = f"billing.create_refund@{live.asks('review', 'show', 'billing.create_refund')['draft']['hash'][7:19]}"
     assert f"approve {named}" in live.runs("review", "show", "billing.create_refund").err
+    for words in (("review", "show", "billing.create_refund"), ("lock", "check")):
+        assert "changed since it was locked; it is revoked until you have looked" in live.runs(*words).out
     wrong = live.runs("review", "approve", "billing.create_refund@000000000000")
     assert (wrong.status, "has changed since it was shown" in wrong.err) == (2, True)
     assert live.runs("review", "approve", named).status == 0

@@ -61,6 +61,24 @@ def test_the_exit_status_is_that_of_the_answer(stocked, words, status):
             assert answer.json["error"]["message"]
 
 
+def test_json_is_for_every_end_wherever_it_is_said(stocked):
+    for words in (
+        ("--json", "select", "x", "--as", "nobody"),
+        ("--json", "review", "show"),
+        ("review", "--json", "show"),
+    ):
+        answer = stocked.runs(*words)
+        assert (answer.status, answer.err) == (2, "")
+        assert answer.json["error"]["message"]
+
+
+def test_the_tour_has_no_answer_for_machines_and_writes_nothing_then(empty):
+    for words in (("--json", "demo"), ("demo", "--json")):
+        answer = empty.runs(*words)
+        assert (answer.status, answer.json["error"]["kind"]) == (2, "usage")
+    assert list(empty.folder.iterdir()) == []
+
+
 def test_a_changed_tool_makes_lock_check_answer_no(stocked):
     stocked.writes("listings/crm.json", listing("crm", [CRM[0], tool("cancel_order", "Another text.")]))
     stocked.runs("catalog", "import", "listings")

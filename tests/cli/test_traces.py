@@ -22,6 +22,12 @@ def selected(desk, profile="sam"):
     return desk.asks("select", TASK, "--as", profile)["trace_id"]
 
 
+def test_an_empty_list_says_whether_there_is_none_or_none_that_matches(stocked):
+    assert "there are no traces yet" in stocked.runs("traces", "list").err
+    selected(stocked)
+    assert stocked.runs("traces", "list", "--outcome", "paused").err == "no trace matches\n"
+
+
 @pytest.mark.parametrize(
     ("words", "count"),
     [

@@ -9,7 +9,7 @@ from rich.console import Console
 from pegboard.adapters.run_files import FOLDER, RunFile
 from pegboard.config.load import CALIBRATION
 from pegboard.core.errors import ConfigError
-from pegboard.demo.tour import _fresh, main
+from pegboard.demo.tour import _fresh, _Tour, main
 from pegboard.evaluation.runs import Run
 
 
@@ -31,6 +31,7 @@ def test_the_tour_shows_every_step_with_its_true_outcome(tmp_path: Path):
         "billing.create_refund is not among the",
         'required = ["payment_id", "amount", "reason"]',
         "the same bytes",
+        "pegboard.toml replay tr_",
         "pegboard init --from",
     ):
         assert expected in shown, expected
@@ -44,6 +45,19 @@ def test_a_folder_with_other_peoples_files_is_left_alone(tmp_path: Path):
     with pytest.raises(ConfigError, match="not the demo's"):
         main(tmp_path)
     assert (tmp_path / "thesis.txt").read_text() == "ten years of work"
+
+
+@pytest.mark.parametrize("name", ["pegboard.toml", "tasks.jsonl"])
+def test_a_file_of_the_demo_that_a_person_has_edited_is_left_alone(tmp_path: Path, name: str):
+    _Tour(tmp_path, Console())._write_config(release=2)
+    _fresh(tmp_path)
+    _Tour(tmp_path, Console())._write_config(release=1)
+    with (tmp_path / name).open("a") as file:
+        file.write("# mine\n")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ConfigError, match=f"{name} differs from what the demo writes"):
+        _fresh(tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_what_an_evaluation_of_the_demo_left_there_does_not_stop_the_next_one(tmp_path: Path):

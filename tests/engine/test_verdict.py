@@ -41,6 +41,7 @@ def test_nothing_that_is_for_operators_leaves():
         "asks",
         "uses",
         "internal",
+        "repeats",
         "noted",
     }
 

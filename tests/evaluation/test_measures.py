@@ -1,5 +1,7 @@
 """Measures against definitions written another way: by hand for the small, by `ir_measures` for what it has."""
 
+from dataclasses import replace
+
 import ir_measures
 import numpy as np
 import pytest
@@ -68,6 +70,18 @@ def test_what_was_not_taken_is_null_with_a_reason_and_never_zero(measure):
     found = measured(measure, [], [])
     assert (found.value, found.low, found.high, found.n) == (None, None, None, 0)
     assert found.reason == measure.missing
+
+
+@pytest.mark.parametrize(
+    ("one", "its", "why"),
+    [
+        (task("t", "a"), replace(run("t", "a"), ranking=None), "this arm does not rank"),
+        (task("t", "a"), replace(run("t"), ranking=None, error="time out"), "no answerable task was ranked"),
+        (task("t"), run("t", "", "a"), "no answerable task was ranked"),
+    ],
+)
+def test_an_arm_that_does_not_rank_is_said_to_be_one_and_no_other_is(one, its, why):
+    assert [measured(BY_NAME[name], [one], [its]).reason for name in ("ndcg_at_10", "mrr")] == [why, why]
 
 
 def test_what_only_a_model_can_show_is_null_without_one():

@@ -114,8 +114,26 @@ def test_what_one_arm_could_not_take_has_its_reason_in_the_cell():
     arms = [Arm(name="dynamic", runs=(own,)), Arm(name="all-tools", runs=(unranked,))]
     shown = page(report([task("t", "a")], arms, {}, catalog_version="1", fixtures={}, encoding="e"))
     row = re.search(r"<td>mrr<br>.*?</tr>", shown)[0]
-    assert row.endswith('<td class="number missing"><small>no answerable task was ranked</small></td></tr>')
+    assert row.endswith('<td class="number missing"><small>this arm does not rank</small></td></tr>')
     assert "Tokens against recall" in shown
+
+
+def test_what_was_never_found_is_not_drawn():
+    one = [run("t", "a", exposed=0)]
+    shown = page(
+        report([task("t", "a")], [Arm(name="x", runs=tuple(one))], {}, catalog_version="1", fixtures={}, encoding="e")
+    )
+    assert "<td>denied_exposure<br>" in shown
+    assert "Canaries of denied tools" not in shown
+    assert "Canaries of denied tools" in made()
+
+
+def test_the_page_says_by_what_it_was_made_where_it_is_told():
+    bare = report(
+        [task("t", "a")], [Arm(name="x", runs=(run("t"),))], {}, catalog_version="1", fixtures={}, encoding="e"
+    )
+    assert "intervals are 95%. Made &lt;today&gt;.</p>" in page(bare, made="Made <today>.")
+    assert "intervals are 95%.</p>" in page(bare)
 
 
 def test_tables_are_scrolled_by_themselves():

@@ -5,6 +5,7 @@ Everything it shows is done by the same verbs that the command line and the libr
 """
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -30,8 +31,9 @@ from pegboard.wiring import System, build, read_config
 __all__ = ["main"]
 
 FOLDER = "pegboard-demo"
+_CONFIG, _TASKS = "pegboard.toml", "tasks.jsonl"
 _OURS = (
-    *("pegboard.toml", "tasks.jsonl", "pegboard.lock", "pegboard.db", "pegboard.db-wal", "pegboard.db-shm"),
+    *(_CONFIG, _TASKS, "pegboard.lock", "pegboard.db", "pegboard.db-wal", "pegboard.db-shm"),
     CALIBRATION,
 )
 REFUND = "create a refund of forty euros for the payment of order BF-10402"
@@ -66,7 +68,7 @@ class _Tour:
         with self._system() as system:
             await self._change(system)
             await self._replay(system, first)
-        self._next()
+        self._next(first)
 
     async def _start_servers(self, system: System) -> None:
         self._step("Eleven MCP servers of Brackenfold, an invented maker of outdoor gear, start and are listed")
@@ -135,9 +137,9 @@ class _Tour:
         self._step("The first selection, run again on the catalog and policy of that time")
         (replayed,) = await system.replayer.replay([first.trace_id])
         same = "the same bytes" if replayed.equal else f"something else: {replayed.to_json()}"
-        self._say(f"  pegboard replay {first.trace_id[:12]}…  ->  {same}")
+        self._say(f"  pegboard replay {first.trace_id}  ->  {same}")
 
-    def _next(self) -> None:
+    def _next(self, first: Selection) -> None:
         self._step("What to try next")
         config = self._place / "pegboard.toml"
         # Run by `make demo` of a checkout, the command is in the checkout's environment alone.
@@ -147,6 +149,7 @@ class _Tour:
             f"                    {pegboard} --config {config} explain 'restart the shop' --as hanne "
             "--tool infrastructure.restart_service\n"
             f"                    {pegboard} --config {config} review\n"
+            f"                    {pegboard} --config {config} replay {first.trace_id}\n"
             f"                    {pegboard} --config {config} eval {self._place / 'tasks.jsonl'}\n"
             f"  On your own:      {pegboard} init --from ~/.cursor/mcp.json   (or any file with mcpServers)",
             markup=False,
@@ -192,11 +195,10 @@ class _Tour:
         self._out.print(escape(text))
 
     def _write_config(self, release: int) -> None:
-        template = (Path(__file__).parent / "brackenfold.toml").read_text(encoding="utf-8")
         python = json.dumps(sys.executable)[1:-1]
-        text = template.replace("{python}", python).replace("{release}", str(release))
-        (self._place / "pegboard.toml").write_text(text, encoding="utf-8")
-        shutil.copyfile(Path(__file__).parent / "tasks.jsonl", self._place / "tasks.jsonl")
+        text = _shipped("brackenfold.toml").replace("{python}", python).replace("{release}", str(release))
+        (self._place / _CONFIG).write_text(text, encoding="utf-8")
+        (self._place / _TASKS).write_text(_shipped(_TASKS), encoding="utf-8")
 
     @contextmanager
     def _system(self) -> Iterator[System]:
@@ -208,18 +210,34 @@ class _Tour:
 
 
 def _fresh(place: Path) -> Path:
-    """Make the folder anew; a folder that holds anything that is not the demo's is left alone."""
+    """Make the folder anew; one that holds anything that is not the demo's, or no longer is, is left alone."""
     place.mkdir(parents=True, exist_ok=True)
     if strange := sorted(path.name for path in place.iterdir() if path.name not in (*_OURS, RUNS)):
         raise ConfigError(
             problem=f"the folder {place} holds files that are not the demo's: {', '.join(strange[:3])}",
             fix="move them, or run the demo from another folder",
         )
+    if edited := [name for name in (_CONFIG, _TASKS) if (place / name).exists() and not _as_written(place / name)]:
+        raise ConfigError(
+            problem=f"{place / edited[0]} differs from what the demo writes there, and would be written over",
+            fix="move it away, or run the demo from another folder",
+        )
     # An interrupted evaluation of the demo's tasks leaves what it had finished.
     shutil.rmtree(place / RUNS, ignore_errors=True)
     for name in _OURS:
         (place / name).unlink(missing_ok=True)
     return place
+
+
+def _as_written(path: Path) -> bool:
+    """Say whether a file is what the demo writes, with whichever Python and release."""
+    shipped = re.escape(_shipped(path.name if path.name == _TASKS else "brackenfold.toml"))
+    form = shipped.replace(re.escape("{python}"), r'[^"\n]*').replace(re.escape("{release}"), "[12]")
+    return re.fullmatch(form, path.read_text(encoding="utf-8", errors="replace")) is not None
+
+
+def _shipped(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
 def _context(place: Path, name: str) -> RuntimeContext:

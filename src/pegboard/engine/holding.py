@@ -65,7 +65,8 @@ def repeated(judged: Judged) -> Judged | Verdict:
     if recorded is None:
         if Why.REPEAT not in judged.asks.reasons or judged.approval is not None:
             return judged
-        return Verdict(kind=VerdictKind.CONFIRM_REPEAT, tool_id=tool_id, message=_REPEAT, asks=judged.asks)
+        kind, like = VerdictKind.CONFIRM_REPEAT, judged.record.like
+        return Verdict(kind=kind, tool_id=tool_id, message=_REPEAT, asks=judged.asks, repeats=like)
     if (recorded.line.tool_id, recorded.line.arguments) != (tool_id, judged.digest):
         kind = VerdictKind.INVALID_ARGUMENTS
         return Verdict(kind=kind, tool_id=tool_id, message=_OTHER_CALL, path="", constraint="key")

@@ -152,6 +152,8 @@ class Verdict:
     """The approval that lets it run, and is used up by it."""
     recorded: Past | None = None
     """The call that ran before under the same key: there is nothing to run."""
+    repeats: Past | None = None
+    """The call that it may be a repeat of; for operators."""
     noted: tuple[str, ...] = ()
     """The log-only policies by which it would have come out the other way; for operators."""
     internal: Internal | None = None

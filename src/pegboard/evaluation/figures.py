@@ -95,9 +95,11 @@ def _latency(found: Report) -> str:
 def _exposure(found: Report) -> str:
     rows = [(one.arm.name, one.by_slice[EVERYTHING]["denied_exposure"]) for one in found.arms]
     high = max((one.value for _, one in rows if one.value is not None), default=0.0)
+    if not high:
+        return ""
     return bars(
         "Exposure",
-        Axis(label="", high=max(1.0, high)),
+        Axis(label="", high=high),
         [
             Bar(name=name, value=one.value, note="not measured" if one.value is None else f"({one.n})")
             for name, one in rows

@@ -100,10 +100,16 @@ def measured(measure: Measure, tasks: Sequence[Fixture], runs: Sequence[Run]) ->
     taken = ~np.isnan(numerators)
     numerators, denominators = numerators[taken], denominators[taken]
     if not denominators.sum():
-        return Measured(value=None, n=len(numerators), reason=measure.missing)
+        return Measured(value=None, n=len(numerators), reason=_reason(measure, runs))
     value = float(measure.statistic(numerators, denominators))
     low, high = _interval(measure, numerators, denominators)
     return Measured(value=value, low=low, high=high, n=len(numerators))
+
+
+def _reason(measure: Measure, runs: Sequence[Run]) -> str:
+    """Say why there is nothing to measure."""
+    unranked = bool(runs) and all(run.ranking is None and run.error is None for run in runs)
+    return _RANKS_NOTHING if measure.missing is _UNRANKED and unranked else measure.missing
 
 
 def samples(
@@ -145,7 +151,9 @@ def _interval(
 _NO_MODEL = "no model was in the loop"
 _NO_ANSWERABLE = "no answerable task"
 _UNRANKED = "no answerable task was ranked"
+_RANKS_NOTHING = "this arm does not rank"
 _UNCOUNTED = "nothing was counted"
+_ONLY_MCP = "of all tools only the form of MCP is counted"
 _UP, _DOWN = Better.HIGHER, Better.LOWER
 
 # One row a measure, in the order a report shows them: name, definition, unit, which way is better, what a task gives,
@@ -206,7 +214,7 @@ MEASURES: tuple[Measure, ...] = tuple(
         (
             "definition_tokens_all_tools",
             "mean tokens of the definitions of everything eligible",
-            *(Unit.TOKENS, _DOWN, field("tokens_all_tools"), ratio, _UNCOUNTED),
+            *(Unit.TOKENS, _DOWN, field("tokens_all_tools"), ratio, _ONLY_MCP),
         ),
         *(
             (

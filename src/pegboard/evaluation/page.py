@@ -61,13 +61,13 @@ svg .grid {{ stroke: var(--line); }} svg .bar {{ fill: var(--series-1); }} svg .
 """
 
 
-def page(found: Report) -> str:
-    """Return the page of a report."""
+def page(found: Report, made: str = "") -> str:
+    """Return the page of a report; *made* is a sentence on when it was made and by what, which no report holds."""
     verdict = ("passed", "Every threshold is reached") if found.passed else ("failed", "Not to be released on this")
     told = found.thresholds or found.regressions
     sections = (
         f'<p class="{verdict[0]}"><strong>{verdict[1]}.</strong></p>' if told else "",
-        f'<p class="dim">{_about(found)}</p>',
+        f'<p class="dim">{escape(f"{_about(found)} {made}".rstrip())}</p>',
         *(f"<p>{escape(note[:1].upper() + note[1:])}.</p>" for note in found.notes),
         _section("Measures", _measures(found)),
         _section("Thresholds", _thresholds(found)),
@@ -110,7 +110,7 @@ def _where(step: frozenset[str], run: Run) -> str:
 def _about(found: Report) -> str:
     open_to_all = ", every tool open to everyone" if found.open else ""
     fixtures = f"{found.fixtures.get('file', '')} ({str(found.fixtures.get('digest', ''))[:_DIGEST]})"
-    return escape(
+    return (
         f"{len(found.tasks):,} tasks of {fixtures}; catalog {found.catalog_version}{open_to_all}; tokens as "
         f"{found.encoding} counts them; intervals are 95%."
     )
