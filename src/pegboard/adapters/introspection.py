@@ -6,13 +6,11 @@ outlive its revocation, and never its expiry.
 Source: RFC 7662; RFC 6749 section 2.3.1 for how we say who asks.
 """
 
-from base64 import b64encode
 from typing import Any
-from urllib.parse import quote
 
 from pegboard.adapters.egress import Egress, EgressError
 from pegboard.adapters.jwt import UNAVAILABLE, judged
-from pegboard.adapters.token_settings import IntrospectionSettings
+from pegboard.adapters.token_settings import IntrospectionSettings, basic
 from pegboard.core.names import parse_json
 from pegboard.service.identity import Refused, Verified, invalid_token
 from pegboard.service.keys import digest_of
@@ -31,8 +29,7 @@ class Introspection:
         self._settings = settings
         self._egress = egress
         self._clock = clock
-        named = f"{quote(settings.client_id, safe='')}:{quote(settings.secret, safe='')}"
-        self._headers = {"authorization": f"Basic {b64encode(named.encode()).decode()}"}
+        self._headers = basic(settings.client_id, settings.secret)
         self._kept: dict[str, tuple[float, Any]] = {}
 
     async def verify(self, token: str) -> Verified | Refused:

@@ -7,15 +7,14 @@ is not kept, so the next asks anew.
 Source: RFC 6749, sections 2.3.1, 4.4 and 5.1; RFC 8693, section 2; RFC 8707, section 2.
 """
 
-from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
-from urllib.parse import quote
 
 import anyio
 
 from pegboard.adapters.credential_settings import Grant, TokenGrant, sendable
 from pegboard.adapters.egress import Egress, EgressError
+from pegboard.adapters.token_settings import basic
 from pegboard.core.names import parse_json
 from pegboard.service.keys import digest_of
 from pegboard.service.ports import Clock
@@ -62,8 +61,7 @@ class TokenEndpoint:
         self._settings = settings
         self._egress = egress
         self._clock = clock
-        named = f"{quote(settings.client_id, safe='')}:{quote(settings.client_secret, safe='')}"
-        self._headers = {"authorization": f"Basic {b64encode(named.encode()).decode()}"}
+        self._headers = basic(settings.client_id, settings.client_secret)
         self._kept: dict[_Key, _Kept] = {}
         self._asking: dict[_Key, _Asking] = {}
 

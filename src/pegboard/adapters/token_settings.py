@@ -1,11 +1,12 @@
 """How access tokens are verified: by signature, or by asking their issuer. Values only; secrets are never shown."""
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
-__all__ = ["ALGORITHMS", "IntrospectionSettings", "JwtSettings", "check_url"]
+__all__ = ["ALGORITHMS", "IntrospectionSettings", "JwtSettings", "basic", "check_url"]
 
 # Signature algorithm -> key type and curve (RFC 7518, section 3.1; RFC 8037). Public keys alone: with HMAC whoever
 # verifies can sign as well, and a public key taken for a secret one would let anybody sign.
@@ -75,6 +76,12 @@ class IntrospectionSettings:
         """
         check_url("issuer", self.issuer)
         check_url("url", self.url)
+
+
+def basic(client_id: str, secret: str) -> dict[str, str]:
+    """Return the header by which a client shows an endpoint who it is (RFC 6749, section 2.3.1)."""
+    named = f"{quote(client_id, safe='')}:{quote(secret, safe='')}"
+    return {"authorization": f"Basic {b64encode(named.encode()).decode()}"}
 
 
 def check_url(key: str, url: str) -> None:

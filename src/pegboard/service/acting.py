@@ -8,13 +8,12 @@ Source: DESIGN section 14 (confused deputy, token passthrough); MCP 2026-07-28, 
 restriction".
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from pegboard.core.context import RuntimeContext
 from pegboard.core.errors import UpstreamError
+from pegboard.service.beside import Beside
 from pegboard.service.identity import Credential, CredentialKind
 
 __all__ = ["Acting", "NoCredentialError", "acting", "acting_for", "presenting"]
@@ -42,37 +41,24 @@ class Acting:
     token: str | None = field(default=None, repr=False)
 
 
-_ACTING: ContextVar[Acting | None] = ContextVar("acting", default=None)
+_ACTING: Beside[Acting] = Beside("acting")
 
 
-@contextmanager
-def presenting(credential: Credential, context: RuntimeContext) -> Iterator[None]:
+def presenting(credential: Credential, context: RuntimeContext) -> AbstractContextManager[None]:
     """Have calls in the body, by this task, made with what their caller presented for *context*."""
     token = credential.text if credential.kind is CredentialKind.BEARER else None
-    with _set(_of(context, token)):
-        yield
+    return _ACTING.said(_of(context, token))
 
 
-@contextmanager
-def acting_for(context: RuntimeContext) -> Iterator[None]:
+def acting_for(context: RuntimeContext) -> AbstractContextManager[None]:
     """Make calls in the body for *context*; what a door said of the same caller stands."""
-    with _set(acting(context.identity) or _of(context, None)):
-        yield
+    return _ACTING.said(acting(context.identity) or _of(context, None))
 
 
 def acting(identity: str) -> Acting | None:
     """Return for whom this task makes a call, None where that is not the caller of this identity."""
-    found = _ACTING.get()
+    found = _ACTING.now()
     return found if found is not None and found.identity == identity else None
-
-
-@contextmanager
-def _set(value: Acting) -> Iterator[None]:
-    before = _ACTING.set(value)
-    try:
-        yield
-    finally:
-        _ACTING.reset(before)
 
 
 def _of(context: RuntimeContext, token: str | None) -> Acting:

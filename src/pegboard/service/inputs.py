@@ -6,12 +6,13 @@ that server's own work and nothing else. It decides nothing here, and no approva
 Source: MCP 2025-11-25 and 2026-07-28, elicitation and sampling; DESIGN section 8, step 8.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
+
+from pegboard.service.beside import Beside
 
 __all__ = ["Answering", "Asked", "Kind", "RefusedInputError", "answered_by", "kind_of", "who_answers"]
 
@@ -74,19 +75,14 @@ class Answering:
     answer: Answer
 
 
-_ANSWERING: ContextVar[Answering | None] = ContextVar("answering", default=None)
+_ANSWERING: Beside[Answering] = Beside("answering")
 
 
-@contextmanager
-def answered_by(answering: Answering) -> Iterator[None]:
+def answered_by(answering: Answering) -> AbstractContextManager[None]:
     """Have what is asked of calls in the body, by this task, answered so."""
-    token = _ANSWERING.set(answering)
-    try:
-        yield
-    finally:
-        _ANSWERING.reset(token)
+    return _ANSWERING.said(answering)
 
 
 def who_answers() -> Answering | None:
     """Return who answers for the call that this task makes, None where nobody does."""
-    return _ANSWERING.get()
+    return _ANSWERING.now()

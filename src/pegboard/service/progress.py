@@ -5,29 +5,25 @@ It goes beside the call and not through the gate: it decides nothing, and is the
 Source: MCP 2026-07-28, progress.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
+
+from pegboard.service.beside import Beside
 
 __all__ = ["Hears", "hears_progress", "progress_to"]
 
 # Takes the parameters of one notification as they were sent; it must not wait or raise.
 Hears: TypeAlias = Callable[[Mapping[str, Any]], None]
 
-_HEARS: ContextVar[Hears | None] = ContextVar("hears", default=None)
+_HEARS: Beside[Hears] = Beside("hears")
 
 
-@contextmanager
-def progress_to(hears: Hears) -> Iterator[None]:
+def progress_to(hears: Hears) -> AbstractContextManager[None]:
     """Have *hears* told of the progress of calls that are made in the body, by this task."""
-    token = _HEARS.set(hears)
-    try:
-        yield
-    finally:
-        _HEARS.reset(token)
+    return _HEARS.said(hears)
 
 
 def hears_progress() -> Hears | None:
     """Return who wants to hear of the call that this task makes, None where nobody does."""
-    return _HEARS.get()
+    return _HEARS.now()
